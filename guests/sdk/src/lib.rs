@@ -1,0 +1,20 @@
+//! What every interpreter for wfhost needs once: the contract as Rust types, a trait to implement, and the parts that
+//! dialects share. An interpreter is a type that implements `Dialect` and one line: `export!(Mine, include_str!(..))`.
+//!
+//! - contract: `model` (its records), `Dialect`, `export!`
+//! - values: `value`, `json`, `python`
+//! - documents: `yaml`, `diagnostic`, `nearest`
+//! - running: `template`, `reply`
+//! - tests: `native`, a host in memory that drives a dialect without wasm
+
+pub mod bindings;
+pub mod diagnostic;
+mod dialect;
+pub mod export;
+pub mod json;
+pub mod model;
+pub mod python;
+pub mod reply;
+pub mod value;
+
+pub use dialect::{At, Dialect};
