@@ -1,0 +1,45 @@
+//! The store's limits, each with what it is for. Nothing else of the store names a number of this kind.
+
+use std::time::Duration;
+
+/// LIMIT: jobs in one write transaction. More gain nothing: the sync is shared well by then.
+pub(super) const BATCH_JOBS_MAX: usize = 256;
+/// LIMIT: bytes in one write transaction, so that a batch's dirty pages stay within the memory aim.
+pub(super) const BATCH_BYTES_MAX: usize = 4 << 20;
+/// LIMIT: jobs that wait for the writer. Past it a caller waits before it may queue (back-pressure).
+pub(super) const QUEUE_JOBS_MAX: usize = 1024;
+/// LIMIT: bytes that wait for the writer. One job always gets in, whatever its size.
+pub(super) const QUEUE_BYTES_MAX: usize = 16 << 20;
+/// LIMIT: bytes of a definition or plugin.
+pub(super) const BLOB_BYTES_MAX: usize = 48 << 20;
+/// LIMIT: bytes of one change: lines, memories and head together.
+pub(super) const CHANGE_BYTES_MAX: usize = 48 << 20;
+/// Bytes of pages that the database keeps in memory unless told otherwise.
+pub(super) const CACHE_BYTES: usize = 16 << 20;
+/// From this file size on every commit also writes down which pages are free, so that opening after a crash need not
+/// walk the file. Below it the walk is short, and a lone commit is spared a second sync.
+pub(super) const QUICK_REPAIR_BYTES_MIN: u64 = 128 << 20;
+/// Up to this file size an opened file is verified page by page. A larger one is verified after a crash only, and by
+/// each record's own checksum when it is read.
+pub(super) const VERIFY_BYTES_MAX: u64 = 32 << 20;
+
+/// LIMIT: bytes of one frame between two processes.
+pub(super) const FRAME_BYTES_MAX: usize = 64 << 20;
+/// LIMIT: bytes of lines or memories in one answer to another process.
+pub(super) const ANSWER_BYTES_MAX: usize = 32 << 20;
+/// LIMIT: connections that an owner serves at once; another one is closed, and its process tries again.
+pub(super) const CLIENTS_MAX: usize = 512;
+/// LIMIT: connections that a follower opens; calls past it wait for one.
+pub(super) const CONNECTIONS_MAX: usize = 16;
+/// LIMIT: how long an owner may leave a call unanswered before it counts as stopped.
+pub(super) const OWNER_SILENCE_MAX: Duration = Duration::from_secs(5);
+/// LIMIT: how long a client may take over the rest of a frame that it began, or over reading its answer.
+pub(super) const CLIENT_SILENCE_MAX: Duration = Duration::from_secs(10);
+/// LIMIT: how long a process tries to become the owner or to reach it.
+pub(super) const ELECTION_MAX: Duration = Duration::from_secs(10);
+/// The pause between two such tries.
+pub(super) const ELECTION_PAUSE: Duration = Duration::from_millis(4);
+/// LIMIT: how often one call is sent again because its owner went away under it.
+pub(super) const RESENDS_MAX: usize = 16;
+/// The stack of a thread that serves a client: the calls are shallow, and there may be many.
+pub(super) const CLIENT_STACK_BYTES: usize = 512 << 10;

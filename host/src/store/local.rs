@@ -1,0 +1,365 @@
+//! The store on a database of this process: opening, reading, and the way into the batches. It knows nothing of other
+//! processes. Reads take a snapshot and never wait for a writer.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use redb::backends::{FileBackend, InMemoryBackend};
+use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend};
+
+use super::backend::{Gauge, Gauged};
+use super::batch::{self, Job};
+use super::format;
+use super::limits::{BLOB_BYTES_MAX, CHANGE_BYTES_MAX, VERIFY_BYTES_MAX};
+use super::queue::Queue;
+use super::tables::{self, Readable};
+use super::trouble::{self, Trouble};
+use super::{Change, Committed, Durability, Fault, Limit, Listed, Options, Query, Report, Store};
+use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+
+/// The store on a database that only this process has open.
+pub struct Local {
+    database: Database,
+    queue: Queue<Job, Result<Committed, Fault>>,
+    gauge: Arc<Gauge>,
+    place: String,
+    role: &'static str,
+    /// The first fault of file or disk. After it nothing is read or written: what the pages hold is not known.
+    broken: OnceLock<Fault>,
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").field("place", &self.place).field("broken", &self.broken).finish_non_exhaustive()
+    }
+}
+
+/// Whether a database is begun or must be there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// The backend is empty: the tables are made.
+    Nothing,
+    /// The tables must be there. A file without them was damaged, and is not taken for a new one.
+    Tables,
+}
+
+impl Local {
+    /// A store that is gone with the process.
+    pub fn ephemeral() -> Result<Self, Fault> {
+        let mut local = Self::open_with_backend(InMemoryBackend::new(), Expect::Nothing, "memory", &Options::default())?;
+        local.role = "memory";
+        Ok(local)
+    }
+
+    /// The store in this file, which is made if it is missing. Another process must not have it open.
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Self, Fault> {
+        let place = path.display().to_string();
+        match std::fs::metadata(path) {
+            Ok(found) if found.len() == 0 => return Err(trouble::damaged(&place, "the file is empty")),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => begin(path, options)?,
+            Err(error) => return Err(super::directory::fault(path, &error)),
+        }
+        Self::open_with_backend(backend(path, false)?, Expect::Tables, &place, options)
+    }
+
+    /// The store on any backend: for tests that stop the world at a chosen write.
+    #[doc(hidden)]
+    pub fn open_with_backend(
+        backend: impl StorageBackend,
+        expect: Expect,
+        place: &str,
+        options: &Options,
+    ) -> Result<Self, Fault> {
+        let gauge = Arc::new(Gauge::default());
+        let synced = options.durability == Durability::PowerLoss;
+        let backend = Gauged { inner: backend, gauge: Arc::clone(&gauge), synced };
+        let opened = catch_unwind(AssertUnwindSafe(|| database(backend, place, options)));
+        let opened = opened.unwrap_or_else(|_| Err(Trouble::Fault(trouble::panicked(place))));
+        let ready = opened.and_then(|database| {
+            let checked = catch_unwind(AssertUnwindSafe(|| match expect {
+                Expect::Nothing => furnish(&database),
+                Expect::Tables => verify(&database, place),
+            }));
+            checked.unwrap_or_else(|_| Err(Trouble::Fault(trouble::panicked(place)))).map(|()| database)
+        });
+        let database = ready.map_err(|trouble| match trouble {
+            Trouble::Fault(fault) => fault,
+            Trouble::Database(error) => trouble::fault(place, &error, gauge.failure.get()),
+        })?;
+        let (queue, broken) = (Queue::new(), OnceLock::new());
+        Ok(Self { database, queue, gauge, place: place.to_owned(), role: "owner", broken })
+    }
+
+    /// Runs an operation on the database; remembers what makes every later one pointless.
+    fn guarded<T>(&self, operation: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Fault> {
+        if let Some(fault) = self.broken.get() {
+            return Err(fault.clone());
+        }
+        let result = catch_unwind(AssertUnwindSafe(operation));
+        let fault = match result {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(Trouble::Fault(fault))) => return Err(fault),
+            Ok(Err(Trouble::Database(error))) => trouble::fault(&self.place, &error, self.gauge.failure.get()),
+            Err(_) => trouble::panicked(&self.place),
+        };
+        Err(self.broken.get_or_init(|| fault).clone())
+    }
+
+    fn reading(&self) -> Result<Readable, Trouble> {
+        Ok(Readable(self.database.begin_read()?))
+    }
+
+    /// Puts bytes where a session's record belongs.
+    #[cfg(test)]
+    pub(super) fn put_row(&self, session: SessionId, record: &[u8]) {
+        let transaction = self.database.begin_write().unwrap();
+        let mut tables = tables::Writable::open(&transaction).unwrap();
+        tables.heads.insert(&session.to_bytes(), record).unwrap();
+        drop(tables);
+        transaction.commit().unwrap();
+    }
+
+    /// Says that the file is of this version.
+    #[cfg(test)]
+    pub(super) fn put_version(&self, version: u32) {
+        let transaction = self.database.begin_write().unwrap();
+        tables::mark(&transaction, version).unwrap();
+        transaction.commit().unwrap();
+    }
+
+    fn submit(&self, job: Job) -> Result<Committed, Fault> {
+        let bytes = job.bytes();
+        self.queue.submit(job, bytes, |batch| {
+            let jobs: Vec<&Job> = batch.iter().map(|slot| &slot.job).collect();
+            let length = self.gauge.length.load(Ordering::Relaxed);
+            let answers = self.guarded(|| batch::run(&self.database, length, &jobs));
+            answers.unwrap_or_else(|fault| jobs.iter().map(|_| Err(fault.clone())).collect())
+        })
+    }
+
+    fn listed(&self, reading: &Readable, query: &Query) -> Result<Vec<Listed>, Trouble> {
+        let heads = reading.heads()?;
+        let index = if query.unfinished { reading.unfinished()? } else { reading.starts()? };
+        let mut found = Vec::new();
+        for entry in index.iter()?.rev() {
+            if found.len() >= query.limit {
+                break;
+            }
+            let (key, label) = entry?;
+            if format::read_label(label.value()).is_none_or(|label| wanted(query, label)) {
+                found.extend(listed_head(&heads, tables::time_session(key.value()), query)?);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Makes the file under another name first: one that has its own name has its tables, whenever the power went.
+fn begin(path: &Path, options: &Options) -> Result<(), Fault> {
+    let draft = path.with_extension("new");
+    let place = draft.display().to_string();
+    let local = Local::open_with_backend(backend(&draft, true)?, Expect::Nothing, &place, options)?;
+    let closed = local.database.close();
+    closed.map_err(|error| trouble::fault(&place, &error.into(), local.gauge.failure.get()))?;
+    let settled = std::fs::rename(&draft, path).and_then(|()| match path.parent() {
+        Some(parent) if cfg!(unix) => std::fs::File::open(parent)?.sync_all(),
+        Some(_) | None => Ok(()),
+    });
+    settled.map_err(|error| super::directory::fault(path, &error))
+}
+
+fn backend(path: &Path, anew: bool) -> Result<FileBackend, Fault> {
+    let mut open = std::fs::OpenOptions::new();
+    open.read(true).write(true).create(anew).truncate(anew);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    let file = open.open(path).map_err(|error| super::directory::fault(path, &error))?;
+    FileBackend::new(file).map_err(|error| trouble::fault(&path.display().to_string(), &error.into(), None))
+}
+
+fn database<B: StorageBackend>(backend: Gauged<B>, place: &str, options: &Options) -> Result<Database, Trouble> {
+    let length = backend.len().map_err(|error| Trouble::Database(redb::Error::Io(error)))?;
+    let mut builder = Builder::new();
+    builder.set_cache_size(options.cache_bytes);
+    builder.set_check_integrity_on_open(length > 0 && length <= VERIFY_BYTES_MAX);
+    if length > VERIFY_BYTES_MAX {
+        let (notice, place) = (Arc::clone(&options.notice), place.to_owned());
+        builder.set_repair_callback(move |repair| {
+            let percent = (repair.progress() * 100.0) as u8;
+            notice(&format!("the store `{place}` was not closed: checking it, {percent} % done"));
+        });
+    }
+    Ok(builder.create_with_backend(backend)?)
+}
+
+/// All tables, and the version they are of.
+fn furnish(database: &Database) -> Result<(), Trouble> {
+    let transaction = database.begin_write()?;
+    drop(tables::Writable::open(&transaction)?);
+    tables::mark(&transaction, format::FILE_VERSION)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// All tables are there, as full as they should be, and of a version that this wfhost knows.
+fn verify(database: &Database, place: &str) -> Result<(), Trouble> {
+    let reading = Readable(database.begin_read()?);
+    let version = reading.meta()?.get(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
+    let Some(version) = version else {
+        return Err(Trouble::Fault(trouble::damaged(place, "its version is missing")));
+    };
+    if version > format::FILE_VERSION {
+        let what = format!("the store `{place}`");
+        return Err(Trouble::Fault(Fault::Newer { what, found: version, known: format::FILE_VERSION }));
+    }
+    let (heads, starts) = (reading.heads()?.len()?, reading.starts()?.len()?);
+    if heads != starts {
+        let reason = format!("it holds {heads} sessions, its index {starts}");
+        return Err(Trouble::Fault(trouble::damaged(place, &reason)));
+    }
+    reading.lines()?;
+    reading.memories()?;
+    reading.blobs()?;
+    reading.unfinished()?;
+    reading.due()?;
+    Ok(())
+}
+
+fn wanted(query: &Query, label: format::Label<'_>) -> bool {
+    let same = |wish: &Option<String>, value: &str| wish.as_deref().is_none_or(|wish| wish == value);
+    same(&query.owner, label.owner)
+        && same(&query.interpreter, label.interpreter)
+        && same(&query.workflow, label.workflow)
+}
+
+fn listed_head(
+    heads: &ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    session: SessionId,
+    query: &Query,
+) -> Result<Option<Listed>, Trouble> {
+    let Some(row) = heads.get(&session.to_bytes())? else {
+        let reason = "its record is missing".to_owned();
+        return Ok(Some(Listed::Unreadable(session, reason)));
+    };
+    let head = match format::read_row(row.value(), session) {
+        Ok(row) => row.head,
+        Err(fault) => return Ok(Some(Listed::Unreadable(session, fault.to_string()))),
+    };
+    // Once more by the head itself: the label is only a short cut.
+    let label = format::Label { owner: &head.owner, interpreter: &head.interpreter, workflow: &head.workflow };
+    let shown = wanted(query, label) && !(query.unfinished && head.outcome.is_some());
+    Ok(shown.then(|| Listed::Head(Box::new(head))))
+}
+
+impl Store for Local {
+    fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
+        self.guarded(|| {
+            let row = self.reading()?.heads()?.get(&session.to_bytes())?;
+            let row = row.map(|row| format::read_row(row.value(), session)).transpose()?;
+            Ok(row.map(|row| row.head))
+        })
+    }
+
+    fn lines(&self, session: SessionId, from: u64, limit: Limit) -> Result<Vec<Line>, Fault> {
+        self.guarded(|| {
+            let table = self.reading()?.lines()?;
+            let (first, last) = (tables::line_key(session, from), tables::line_key(session, u64::MAX));
+            let mut found: Vec<Line> = Vec::new();
+            let mut bytes = 0usize;
+            for (number, entry) in (from..).zip(table.range::<&[u8; 24]>(&first..=&last)?) {
+                let (key, record) = entry?;
+                if !found.is_empty() && (found.len() >= limit.lines || bytes >= limit.bytes) {
+                    break;
+                }
+                if tables::line_number(key.value()) != number {
+                    let what = format!("line {number} of the session {session}");
+                    return Err(Fault::Unreadable { what, reason: "it is missing".to_owned() }.into());
+                }
+                let line = format::read_line(record.value(), session, number)?;
+                bytes = bytes.saturating_add(line.len());
+                if !found.is_empty() && bytes > limit.bytes {
+                    break;
+                }
+                found.push(line);
+            }
+            Ok(found)
+        })
+    }
+
+    fn memories(&self, session: SessionId, from: u32, count: u32) -> Result<Vec<String>, Fault> {
+        self.guarded(|| {
+            let table = self.reading()?.memories()?;
+            let (first, last) = (tables::memory_key(session, from), tables::memory_key(session, u32::MAX));
+            let wanted = usize::try_from(count).unwrap_or(usize::MAX);
+            let mut found = Vec::new();
+            for entry in table.range::<&[u8; 20]>(&first..=&last)?.take(wanted) {
+                let (key, record) = entry?;
+                found.push(format::read_memory(record.value(), session, tables::memory_index(key.value()))?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
+        self.guarded(|| self.listed(&self.reading()?, query))
+    }
+
+    fn due(&self, now: Millis, limit: usize) -> Result<Vec<SessionId>, Fault> {
+        self.guarded(|| {
+            let last = tables::time_key(now, SessionId::from_bits(u128::MAX));
+            let mut found = Vec::new();
+            for entry in self.reading()?.due()?.range::<&[u8; 24]>(..=&last)?.take(limit) {
+                found.push(tables::time_session(entry?.0.value()));
+            }
+            Ok(found)
+        })
+    }
+
+    fn blob(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, Fault> {
+        self.guarded(|| {
+            let row = self.reading()?.blobs()?.get(&digest.0)?;
+            Ok(row.map(|row| format::read_blob(row.value(), digest)).transpose()?)
+        })
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault> {
+        let what = "a definition or plugin";
+        bounded(what, bytes.len(), BLOB_BYTES_MAX)?;
+        let digest = Digest::of(bytes);
+        let kept = self.guarded(|| Ok(self.reading()?.blobs()?.get(&digest.0)?.is_some()))?;
+        if !kept {
+            self.submit(Job::Keep { digest, record: format::blob(bytes) })?;
+        }
+        Ok(digest)
+    }
+
+    fn commit(&self, change: Change) -> Result<Committed, Fault> {
+        let job = Job::change(change)?;
+        bounded("a change", job.bytes(), CHANGE_BYTES_MAX)?;
+        self.submit(job)
+    }
+
+    fn report(&self) -> Result<Report, Fault> {
+        self.guarded(|| {
+            let reading = self.reading()?;
+            Ok(Report {
+                place: self.place.clone(),
+                role: self.role.to_owned(),
+                bytes: self.gauge.length.load(Ordering::Relaxed),
+                sessions: reading.heads()?.len()?,
+                unfinished: reading.unfinished()?.len()?,
+            })
+        })
+    }
+}
+
+fn bounded(what: &str, bytes: usize, most: usize) -> Result<(), Fault> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Fault::TooLarge { what: what.to_owned(), bytes: bytes as u64, most: most as u64 })
+}

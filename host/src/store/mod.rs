@@ -1,0 +1,221 @@
+//! Where sessions are kept: a small trait, and its implementations. Callers see plain bytes and plain structs; the
+//! database crate is used in this folder and nowhere else.
+
+mod backend;
+mod batch;
+mod codec;
+mod directory;
+mod format;
+mod limits;
+mod local;
+mod queue;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod trouble;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use local::{Expect, Local};
+
+use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+
+/// What a store can do. All of it is synchronous and may block on the disk; nothing is held between two calls.
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// The head of a session, if there is one.
+    fn head(&self, session: SessionId) -> Result<Option<Head>, Fault>;
+    /// Journal lines from number `from` (the first is 1), oldest first, until a limit is reached (at least one line).
+    fn lines(&self, session: SessionId, from: u64, limit: Limit) -> Result<Vec<Line>, Fault>;
+    /// Memories from index `from` (the first is 0), oldest first, at most `count`.
+    fn memories(&self, session: SessionId, from: u32, count: u32) -> Result<Vec<String>, Fault>;
+    /// Sessions, newest start first. A record that cannot be read is an item of its own and hides no other.
+    fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault>;
+    /// The sessions whose head names a request deadline or timer at or before `now`, soonest first.
+    fn due(&self, now: Millis, limit: usize) -> Result<Vec<SessionId>, Fault>;
+    /// A definition or plugin by its content's SHA-256.
+    fn blob(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, Fault>;
+    /// Keeps bytes by content and returns their SHA-256. Kept already: nothing is written.
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault>;
+    /// One transaction: head, lines and memories, or none of them. Returns after it is durable.
+    fn commit(&self, change: Change) -> Result<Committed, Fault>;
+    /// Sizes and the like, for `doctor`.
+    fn report(&self) -> Result<Report, Fault>;
+}
+
+/// When to stop reading lines: whichever comes first.
+#[derive(Debug, Clone, Copy)]
+pub struct Limit {
+    /// So many lines.
+    pub lines: usize,
+    /// So many bytes of lines.
+    pub bytes: usize,
+}
+
+/// What a listing asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Only those of this owner; none: of all.
+    pub owner: Option<String>,
+    /// Only those of this interpreter.
+    pub interpreter: Option<String>,
+    /// Only those of this workflow.
+    pub workflow: Option<String>,
+    /// Only those without an outcome.
+    pub unfinished: bool,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// An item of a listing.
+#[derive(Debug, Clone)]
+pub enum Listed {
+    /// A session.
+    Head(Box<Head>),
+    /// A record that cannot be read: whose it is and why.
+    Unreadable(SessionId, String),
+}
+
+/// A change of one session.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// How many lines the session has before the change; 0 creates it.
+    pub expected: u64,
+    /// The head after it. `head.lines` is `expected + lines.len()`.
+    pub head: Head,
+    /// The lines that are appended.
+    pub lines: Vec<Line>,
+    /// The memories that are appended.
+    pub memories: Vec<String>,
+    /// When the session must be looked at again although nobody calls (the soonest deadline or timer).
+    pub due: Option<Millis>,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committed {
+    /// It is durable. Also the answer when this very change (same chain) had been committed before: a caller that lost
+    /// its connection may send it again.
+    Done,
+    /// The session is elsewhere by now: nothing was written.
+    Conflict,
+}
+
+/// Sizes and the like.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Report {
+    /// Where the data lies, or `memory`.
+    pub place: String,
+    /// `owner`, `follower` or `memory`.
+    pub role: String,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// How many sessions.
+    pub sessions: u64,
+    /// How many of them have no outcome.
+    pub unfinished: u64,
+}
+
+/// The store cannot do what was asked: an operator's matter.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Fault {
+    /// The data directory cannot be made, entered or written.
+    #[error("the data directory `{path}` cannot be used: {reason}")]
+    Directory {
+        /// Where.
+        path: String,
+        /// What the system said, and what to do.
+        reason: String,
+    },
+    /// The database file is damaged or no database.
+    #[error("the store `{path}` is damaged: {reason}")]
+    Damaged {
+        /// Where.
+        path: String,
+        /// What was found.
+        reason: String,
+    },
+    /// A record was written by a newer wfhost.
+    #[error("{what} was written in format {found}, this wfhost reads up to {known}: use a newer wfhost")]
+    Newer {
+        /// Which record.
+        what: String,
+        /// Its format.
+        found: u32,
+        /// The newest one known.
+        known: u32,
+    },
+    /// A record cannot be read.
+    #[error("{what} cannot be read: {reason}")]
+    Unreadable {
+        /// Which record.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error("the store cannot be read or written: {0}")]
+    Io(String),
+    /// What is to be kept is larger than the store takes.
+    #[error("{what} of {bytes} bytes is too large: the store takes up to {most}")]
+    TooLarge {
+        /// What it is.
+        what: String,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        most: u64,
+    },
+    /// The process that owns the store does not answer, and it could not be taken over.
+    #[error("the process that owns the store does not answer: {0}")]
+    Owner(String),
+}
+
+/// Where lines for an operator go: the progress of a check after a crash, a take-over.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// When a commit counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// When it survives the loss of power.
+    #[default]
+    PowerLoss,
+    /// When it survives the end of the process, however it comes. After a loss of power the file may be damaged: for
+    /// machines that are thrown away.
+    Process,
+}
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Bytes of pages kept in memory.
+    pub cache_bytes: usize,
+    /// When a commit counts as done.
+    pub durability: Durability,
+    /// Where lines for an operator go.
+    pub notice: Notice,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { cache_bytes: limits::CACHE_BYTES, durability: Durability::default(), notice: Arc::new(|_| {}) }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Options");
+        shown.field("cache_bytes", &self.cache_bytes).field("durability", &self.durability).finish_non_exhaustive()
+    }
+}
+
+/// The store in a data directory, which is made if it is missing. Any number of processes may open the same one.
+pub fn open(directory: &Path, options: Options) -> Result<Arc<dyn Store>, Fault> {
+    let directory = directory::enter(directory)?;
+    Ok(Arc::new(Local::open(&directory::database(&directory), &options)?))
+}
+
+/// A store that is gone with the process.
+pub fn open_ephemeral() -> Result<Arc<dyn Store>, Fault> {
+    Ok(Arc::new(Local::ephemeral()?))
+}
