@@ -9,21 +9,22 @@ pub struct Finding(Diagnostic);
 
 /// A finding that keeps the document from being served.
 pub fn error(code: &str, message: impl Into<String>) -> Finding {
-    Finding::new(Severity::Error, code, message.into())
+    Finding::of(Severity::Error, code, message.into())
 }
 
 /// A finding that its author should look at.
 pub fn warning(code: &str, message: impl Into<String>) -> Finding {
-    Finding::new(Severity::Warning, code, message.into())
+    Finding::of(Severity::Warning, code, message.into())
 }
 
 /// A finding that is good to know.
 pub fn note(code: &str, message: impl Into<String>) -> Finding {
-    Finding::new(Severity::Note, code, message.into())
+    Finding::of(Severity::Note, code, message.into())
 }
 
 impl Finding {
-    fn new(severity: Severity, code: &str, message: String) -> Self {
+    /// A finding of a severity that somebody else chose.
+    pub fn of(severity: Severity, code: &str, message: String) -> Self {
         Self(Diagnostic { severity, code: code.to_owned(), message, help: None, subject: None, path: None, span: None })
     }
 

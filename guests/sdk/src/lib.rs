@@ -13,8 +13,11 @@ mod dialect;
 pub mod export;
 pub mod json;
 pub mod model;
+pub mod nearest;
 pub mod python;
 pub mod reply;
+pub mod template;
 pub mod value;
+pub mod yaml;
 
 pub use dialect::{At, Dialect};

@@ -204,10 +204,18 @@ impl Int {
         if digits.is_empty() { None } else { Self::decimal(&sum.text()) }
     }
 
-    /// An integer from sexagesimal places, the highest first, without a sign.
-    pub fn of_places(places: &[u32]) -> Option<Self> {
+    /// An integer from sexagesimal places, the highest first and in decimal digits, without a sign.
+    pub fn of_places(places: &str) -> Option<Self> {
         let mut sum = Digits::default();
-        places.iter().for_each(|&place| sum.push(60, place));
+        for (index, place) in places.split(':').enumerate() {
+            if index == 0 {
+                for digit in place.chars() {
+                    sum.push(10, digit.to_digit(10)?);
+                }
+            } else {
+                sum.push(60, place.parse().ok()?);
+            }
+        }
         Self::decimal(&sum.text())
     }
 
@@ -308,7 +316,7 @@ mod tests {
         check(Int::of_base("ffffffffffffffffffff", 16), "1208925819614629174706175");
         check(Int::of_base("17", 8), "15");
         check(Int::of_base("0", 2), "0");
-        check(Int::of_places(&[190, 20, 30]), "685230");
+        check(Int::of_places("190:20:30"), "685230");
         check(Int::decimal("-000"), "0");
         check(Int::decimal("+9223372036854775808"), "9223372036854775808");
         check(Int::decimal("-9223372036854775808").map(|int| int.negated()), "9223372036854775808");
