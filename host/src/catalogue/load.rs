@@ -1,0 +1,385 @@
+//! Makes a catalogue: every document goes to the plugin that recognises it, its findings are collected, and a bad one takes
+//! nothing else down. A version that became bad leaves the last good one served.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::definition::Definition;
+use super::folder::{self, FileFault, Found, fits};
+use super::plugins::{Chosen, Plugins};
+use crate::limits::TOOL_NAME_CHARS_MAX;
+use crate::plugin::{Plugin, contract};
+use crate::session::model::Digest;
+
+/// A finding about a document, with what is needed to show it.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The file, as messages show it.
+    pub file: String,
+    /// What is wrong or doubtful.
+    pub diagnostic: contract::Diagnostic,
+    /// The file's bytes, for an excerpt.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Two things with one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The name.
+    pub name: String,
+    /// Who had it first, and is served.
+    pub first: String,
+    /// Who has it too, and is not.
+    pub second: String,
+}
+
+/// A document and what became of it.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// As messages show it.
+    pub shown: String,
+    /// Whose it is.
+    pub plugin: Option<String>,
+    /// The workflows that it offers, by id; after a change for the worse those of the last good version.
+    pub definitions: Vec<Arc<Definition>>,
+    /// What is wrong or doubtful in it as it stands now.
+    pub findings: Vec<Finding>,
+    digest: Digest,
+}
+
+impl File {
+    /// Whether it has an error as it stands now.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        self.findings.iter().any(|f| f.diagnostic.severity == contract::Severity::Error)
+    }
+}
+
+/// The workflows of one plugin.
+#[derive(Debug)]
+pub struct Offered {
+    /// The plugin.
+    pub plugin: Arc<Plugin>,
+    /// What `tools` and `catalogue` are told, in the order of the files.
+    pub workflows: Vec<contract::Workflow>,
+    /// Their ids, in the same order.
+    pub ids: Vec<String>,
+    definitions: HashMap<String, Arc<Definition>>,
+}
+
+impl Offered {
+    /// The newest definition of a workflow.
+    #[must_use]
+    pub fn definition(&self, workflow: &str) -> Option<&Arc<Definition>> {
+        self.definitions.get(workflow)
+    }
+}
+
+/// An MCP tool and whose it is.
+#[derive(Debug)]
+pub struct Tool {
+    /// The tool.
+    pub tool: contract::Tool,
+    /// Whose it is: an index into `Catalogue::offered`.
+    pub owner: usize,
+}
+
+/// All that is offered.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// By plugin.
+    pub offered: Vec<Offered>,
+    /// All tools, by name.
+    pub tools: BTreeMap<String, Tool>,
+    /// All documents, in order.
+    pub files: Vec<File>,
+    /// Names that two plugins or documents claim.
+    pub clashes: Vec<Clash>,
+}
+
+impl Catalogue {
+    /// Reads the places and makes a catalogue of what is there. `before` is the one that it replaces.
+    pub fn load(plugins: &Plugins, places: &[PathBuf], before: Option<&Self>) -> Result<Self, FileFault> {
+        let mut catalogue = Self::default();
+        for place in places {
+            let found = folder::read(place, &|name| plugins.want(name))?;
+            let folder = if place.is_dir() { place.as_path() } else { place.parent().unwrap_or(Path::new("")) };
+            catalogue.files.extend(Reader { plugins, folder, before }.files(&found));
+        }
+        catalogue.offer(plugins);
+        Ok(catalogue)
+    }
+
+    /// What a plugin of this name offers.
+    #[must_use]
+    pub fn of(&self, interpreter: &str) -> Option<&Offered> {
+        self.offered.iter().find(|o| o.plugin.about.name == interpreter)
+    }
+
+    /// All findings, in the order of the files; then the clashes.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.files.iter().flat_map(|f| &f.findings)
+    }
+
+    fn offer(&mut self, plugins: &Plugins) {
+        let mut by_plugin: BTreeMap<usize, Vec<Arc<Definition>>> = BTreeMap::new();
+        let mut seen: HashMap<(usize, String), String> = HashMap::new();
+        for file in &mut self.files {
+            let Some(index) = plugins.chosen.iter().position(|c| Some(&c.name) == file.plugin.as_ref()) else { continue };
+            for definition in &file.definitions {
+                let id = definition.about.id.clone();
+                if let Some(first) = seen.get(&(index, id.clone())) {
+                    file.findings.push(repeated(&file.shown, &id, first));
+                    self.clashes.push(Clash { name: id, first: first.clone(), second: file.shown.clone() });
+                    continue;
+                }
+                seen.insert((index, id), file.shown.clone());
+                by_plugin.entry(index).or_default().push(Arc::clone(definition));
+            }
+        }
+        for (index, definitions) in by_plugin {
+            if let Some(plugin) = plugins.chosen.get(index).and_then(Chosen::loaded) {
+                self.offered.push(offered(plugin, definitions));
+            }
+        }
+        self.publish();
+    }
+
+    fn publish(&mut self) {
+        for owner in 0..self.offered.len() {
+            let Some(offered) = self.offered.get(owner) else { continue };
+            let plugin = Arc::clone(&offered.plugin);
+            match plugin.tools(&offered.workflows) {
+                Ok(tools) => tools.into_iter().for_each(|tool| self.publish_tool(tool, owner, &plugin)),
+                Err(fault) => self.clashes.push(Clash {
+                    name: "tools".into(),
+                    first: fault.to_string(),
+                    second: plugin.about.name.clone(),
+                }),
+            }
+        }
+    }
+
+    fn publish_tool(&mut self, tool: contract::Tool, owner: usize, plugin: &Plugin) {
+        let second = plugin.about.name.clone();
+        let fits = (1..=TOOL_NAME_CHARS_MAX).contains(&tool.name.len())
+            && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        if !fits {
+            let first = format!("names are 1 to {TOOL_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -");
+            self.clashes.push(Clash { name: tool.name, first, second });
+            return;
+        }
+        if let Some(other) = self.tools.get(&tool.name) {
+            let first = self.offered.get(other.owner).map(|o| o.plugin.about.name.clone()).unwrap_or_default();
+            self.clashes.push(Clash { name: tool.name, first, second });
+            return;
+        }
+        self.tools.insert(tool.name.clone(), Tool { tool, owner });
+    }
+}
+
+fn offered(plugin: Arc<Plugin>, definitions: Vec<Arc<Definition>>) -> Offered {
+    Offered {
+        plugin,
+        workflows: definitions.iter().map(|d| d.about.clone()).collect(),
+        ids: definitions.iter().map(|d| d.about.id.clone()).collect(),
+        definitions: definitions.into_iter().map(|d| (d.about.id.clone(), d)).collect(),
+    }
+}
+
+/// Reads the documents of one place.
+struct Reader<'r> {
+    plugins: &'r Plugins,
+    folder: &'r Path,
+    before: Option<&'r Catalogue>,
+}
+
+/// A document that a plugin claims.
+struct Claimed {
+    shown: String,
+    document: contract::Document,
+    claim: Result<(Arc<Plugin>, Vec<String>), contract::Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn files(&self, found: &[Found]) -> Vec<File> {
+        let claimed: Vec<Claimed> = found.iter().map(|f| self.claim(f)).collect();
+        let companions: HashSet<&str> = claimed
+            .iter()
+            .flat_map(|c| {
+                let globs = c.claim.as_ref().map(|(_, globs)| globs.as_slice()).unwrap_or_default();
+                claimed.iter().map(|o| o.document.path.as_str()).filter(move |path| {
+                    *path != c.document.path && globs.iter().any(|glob| fits(glob, path))
+                })
+            })
+            .collect();
+        claimed.iter().filter(|c| !companions.contains(c.document.path.as_str())).map(|c| self.file(c)).collect()
+    }
+
+    fn claim(&self, found: &Found) -> Claimed {
+        let (bytes, claim) = match &found.bytes {
+            Ok(bytes) => (bytes.clone(), None),
+            Err(reason) => {
+                let message = format!("the file cannot be read: {reason}");
+                (Vec::new(), Some(Err(host_error("unreadable-file", message, None))))
+            }
+        };
+        let document = contract::Document { path: found.path.clone(), bytes };
+        let claim = claim.unwrap_or_else(|| self.owner(&document));
+        Claimed { shown: found.shown.clone(), document, claim }
+    }
+
+    /// The one plugin whose document it is. If only one reads such files, it says itself why it is not its own.
+    fn owner(&self, document: &contract::Document) -> Result<(Arc<Plugin>, Vec<String>), contract::Diagnostic> {
+        let name = &document.path;
+        let mut owners = Vec::new();
+        for chosen in self.plugins.chosen.iter().filter(|c| c.may_own(document)) {
+            let plugin = self.load(chosen)?;
+            let globs = plugin.recognise(document).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))?;
+            owners.extend(globs.map(|globs| (plugin, globs)));
+        }
+        if owners.len() > 1 {
+            let names = owners.iter().map(|(p, _)| format!("`{}`", p.about.name)).collect::<Vec<_>>().join(" and ");
+            let help = "serve it with one `--plugin` only".to_owned();
+            return Err(host_error("claimed-twice", format!("the plugins {names} both claim this document"), Some(help)));
+        }
+        if let Some(owner) = owners.pop() {
+            return Ok(owner);
+        }
+        let reading: Vec<&Chosen> = self.plugins.chosen.iter().filter(|c| c.reads(name)).collect();
+        match reading.as_slice() {
+            [only] => Ok((self.load(only)?, Vec::new())),
+            several => {
+                let names = several.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join(", ");
+                let help = format!("the plugins asked are {names}; a document of another dialect needs its `--plugin`");
+                Err(host_error("unknown-document", "no plugin recognises this document".into(), Some(help)))
+            }
+        }
+    }
+
+    fn load(&self, chosen: &Chosen) -> Result<Arc<Plugin>, contract::Diagnostic> {
+        self.plugins.load(chosen).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))
+    }
+
+    fn file(&self, claimed: &Claimed) -> File {
+        let (plugin, globs) = match &claimed.claim {
+            Ok(claim) => claim,
+            Err(diagnostic) => {
+                let digest = Digest::of(&claimed.document.bytes);
+                let mut file = File {
+                    shown: claimed.shown.clone(),
+                    plugin: None,
+                    definitions: Vec::new(),
+                    findings: vec![finding(&claimed.shown, diagnostic.clone(), &claimed.document.bytes)],
+                    digest,
+                };
+                self.keep_last_good(&mut file);
+                return file;
+            }
+        };
+        let companions = self.companions(&claimed.document.path, globs);
+        let bundle = contract::Bundle { main: claimed.document.clone(), companions };
+        let digest = digest(plugin, &bundle);
+        let mut file = match self.known(&claimed.shown, digest) {
+            Some(file) => file.clone(),
+            None => compile(plugin, &claimed.shown, &bundle, digest),
+        };
+        self.keep_last_good(&mut file);
+        file
+    }
+
+    fn companions(&self, main: &str, globs: &[String]) -> Vec<contract::Document> {
+        let wanted = |name: &str| name != main && globs.iter().any(|glob| fits(glob, name));
+        if globs.is_empty() {
+            return Vec::new();
+        }
+        let found = folder::read(self.folder, &wanted).unwrap_or_default();
+        found.into_iter().filter_map(|f| Some(contract::Document { path: f.path, bytes: f.bytes.ok()? })).collect()
+    }
+
+    fn known(&self, shown: &str, digest: Digest) -> Option<&File> {
+        self.before?.files.iter().find(|f| f.shown == shown && f.digest == digest)
+    }
+
+    fn keep_last_good(&self, file: &mut File) {
+        let before = self.before.and_then(|b| b.files.iter().find(|f| f.shown == file.shown));
+        if let Some(good) = before.filter(|b| file.is_bad() && !b.definitions.is_empty()) {
+            file.definitions.clone_from(&good.definitions);
+            file.plugin.clone_from(&good.plugin);
+        }
+    }
+}
+
+fn digest(plugin: &Plugin, bundle: &contract::Bundle) -> Digest {
+    let parts: Vec<Digest> = std::iter::once(&bundle.main)
+        .chain(&bundle.companions)
+        .flat_map(|d| [Digest::of(d.path.as_bytes()), Digest::of(&d.bytes)])
+        .collect();
+    let parts: Vec<&[u8]> = std::iter::once(&plugin.digest).chain(&parts).map(|d| &d.0[..]).collect();
+    Digest::of_parts(&parts)
+}
+
+fn compile(plugin: &Arc<Plugin>, shown: &str, bundle: &contract::Bundle, digest: Digest) -> File {
+    let name = Some(plugin.about.name.clone());
+    let bytes = &bundle.main.bytes;
+    let fault = |message: String| File {
+        shown: shown.to_owned(),
+        plugin: name.clone(),
+        definitions: Vec::new(),
+        findings: vec![finding(shown, host_error("plugin-fault", message, None), bytes)],
+        digest,
+    };
+    let compiled = match plugin.compile(bundle) {
+        Ok(compiled) => compiled,
+        Err(error) => return fault(error.to_string()),
+    };
+    let sources: Vec<(String, Digest)> = std::iter::once(&bundle.main)
+        .chain(&bundle.companions)
+        .map(|d| (d.path.clone(), Digest::of(&d.bytes)))
+        .collect();
+    let definitions: Result<Vec<_>, _> =
+        compiled.definitions.into_iter().map(|d| Definition::new(d, sources.clone()).map(Arc::new)).collect();
+    let definitions = match definitions {
+        Ok(definitions) => definitions,
+        Err(error) => return fault(error.to_string()),
+    };
+    let findings: Vec<Finding> = compiled.diagnostics.into_iter().map(|d| companion_finding(shown, d, bundle)).collect();
+    let mut file = File { shown: shown.to_owned(), plugin: name, definitions, findings, digest };
+    if file.is_bad() {
+        file.definitions.clear();
+    }
+    file
+}
+
+fn companion_finding(shown: &str, diagnostic: contract::Diagnostic, bundle: &contract::Bundle) -> Finding {
+    let companion = diagnostic.path.as_ref().and_then(|path| bundle.companions.iter().find(|c| c.path == *path));
+    match companion {
+        Some(companion) => {
+            let file = Path::new(shown).with_file_name(&companion.path).display().to_string();
+            finding(&file, diagnostic, &companion.bytes)
+        }
+        None => finding(shown, diagnostic, &bundle.main.bytes),
+    }
+}
+
+fn finding(file: &str, diagnostic: contract::Diagnostic, bytes: &[u8]) -> Finding {
+    Finding { file: file.to_owned(), diagnostic, bytes: bytes.into() }
+}
+
+fn repeated(file: &str, id: &str, first: &str) -> Finding {
+    let message = format!("the id `{id}` is already that of `{first}`");
+    finding(file, host_error("duplicate-id", message, Some("give one of them another id".into())), &[])
+}
+
+fn host_error(code: &str, message: String, help: Option<String>) -> contract::Diagnostic {
+    contract::Diagnostic {
+        severity: contract::Severity::Error,
+        code: code.into(),
+        message,
+        help,
+        subject: None,
+        path: None,
+        span: None,
+    }
+}

@@ -1,0 +1,14 @@
+//! All workflows that are offered, and their tools: read from folders, compiled by the plugins that own them, looked up by
+//! name. A catalogue is never changed; a new one takes its place.
+
+mod definition;
+mod folder;
+mod load;
+mod plugins;
+mod watch;
+
+pub use definition::{Definition, DefinitionFault};
+pub use folder::{FileFault, Found, read};
+pub use load::{Catalogue, Clash, Finding, Offered, Tool};
+pub use plugins::{Chosen, Plugins};
+pub use watch::Watch;

@@ -1,0 +1,144 @@
+//! Which plugins there are: those that the operator named, or the built-in ones, each loaded only once a document looks
+//! like its own.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::folder::fits;
+use crate::plugin::{Builtin, LoadFault, Plugin, Runtime, builtins, contract};
+
+/// A plugin that may own documents: what it says of its documents is known before it is loaded.
+#[derive(Debug)]
+pub struct Chosen {
+    /// Its name.
+    pub name: String,
+    files: Vec<String>,
+    marks: Vec<String>,
+    source: Source,
+    loaded: Mutex<Option<Result<Arc<Plugin>, LoadFault>>>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Loaded,
+    Builtin(Builtin),
+}
+
+#[derive(serde::Deserialize)]
+struct About {
+    files: Vec<String>,
+    #[serde(default)]
+    marks: Vec<String>,
+}
+
+/// The plugins of this host.
+#[derive(Debug)]
+pub struct Plugins {
+    runtime: Arc<Runtime>,
+    /// In the order in which documents are offered to them.
+    pub chosen: Vec<Chosen>,
+}
+
+impl Plugins {
+    /// The plugins that are named, by path or as a built-in; all built-in ones if none is.
+    pub fn choose(runtime: &Arc<Runtime>, named: &[String]) -> Result<Self, LoadFault> {
+        let mut plugins = Self { runtime: Arc::clone(runtime), chosen: Vec::new() };
+        if named.is_empty() {
+            plugins.chosen = builtins().iter().map(Chosen::builtin).collect::<Result<_, _>>()?;
+        }
+        for name in named {
+            let chosen = plugins.one(name)?;
+            if let Some(other) = plugins.chosen.iter().find(|c| c.name == chosen.name) {
+                return Err(LoadFault::Describe {
+                    plugin: name.clone(),
+                    reason: format!("its name `{}` is already that of another plugin ({})", chosen.name, other.origin()),
+                });
+            }
+            plugins.chosen.push(chosen);
+        }
+        Ok(plugins)
+    }
+
+    fn one(&self, name: &str) -> Result<Chosen, LoadFault> {
+        if let Some(builtin) = builtins().iter().find(|b| b.name == name) {
+            return Chosen::builtin(builtin);
+        }
+        let path = Path::new(name);
+        if !path.exists() {
+            let known = builtins().iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
+            let reason = format!("there is no such file, and the built-in plugins are: {known}");
+            return Err(LoadFault::File { plugin: name.into(), reason });
+        }
+        let plugin = Plugin::from_file(&self.runtime, path)?;
+        Ok(Chosen {
+            name: plugin.about.name.clone(),
+            files: plugin.about.files.clone(),
+            marks: plugin.about.marks.clone(),
+            source: Source::Loaded,
+            loaded: Mutex::new(Some(Ok(Arc::new(plugin)))),
+        })
+    }
+
+    /// The plugin itself, loaded now if it was not before.
+    pub fn load(&self, chosen: &Chosen) -> Result<Arc<Plugin>, LoadFault> {
+        let mut loaded = chosen.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*loaded {
+            return known.clone();
+        }
+        let plugin = match chosen.source {
+            Source::Builtin(builtin) => Plugin::from_bytes(&self.runtime, builtin.name, builtin.wasm.into()).map(Arc::new),
+            Source::Loaded => Err(LoadFault::File { plugin: chosen.name.clone(), reason: "it was never loaded".into() }),
+        };
+        *loaded = Some(plugin.clone());
+        plugin
+    }
+
+    /// Whether any plugin reads files of this name.
+    #[must_use]
+    pub fn want(&self, file: &str) -> bool {
+        self.chosen.iter().any(|c| c.reads(file))
+    }
+
+    /// The runtime that they share.
+    #[must_use]
+    pub fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
+    }
+}
+
+impl Chosen {
+    fn builtin(builtin: &Builtin) -> Result<Self, LoadFault> {
+        let about: About = serde_json::from_str(builtin.about)
+            .map_err(|e| LoadFault::Describe { plugin: builtin.name.into(), reason: format!("its about.json: {e}") })?;
+        Ok(Self {
+            name: builtin.name.into(),
+            files: about.files,
+            marks: about.marks,
+            source: Source::Builtin(*builtin),
+            loaded: Mutex::new(None),
+        })
+    }
+
+    /// The plugin, if it is loaded.
+    #[must_use]
+    pub fn loaded(&self) -> Option<Arc<Plugin>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).clone()?.ok()
+    }
+
+    fn origin(&self) -> String {
+        self.loaded().map_or_else(|| "built in".into(), |p| p.origin.clone())
+    }
+
+    /// Whether this plugin reads files of this name.
+    pub(super) fn reads(&self, file: &str) -> bool {
+        self.files.iter().any(|glob| fits(glob, file))
+    }
+
+    /// Whether the document may be one of this plugin's: its name fits, and it holds a mark.
+    #[must_use]
+    pub fn may_own(&self, document: &contract::Document) -> bool {
+        let name = document.path.rsplit('/').next().unwrap_or_default();
+        let marked = |mark: &String| memchr::memmem::find(&document.bytes, mark.as_bytes()).is_some();
+        self.reads(name) && (self.marks.is_empty() || self.marks.iter().any(marked))
+    }
+}

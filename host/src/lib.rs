@@ -1,0 +1,13 @@
+//! wfhost: a WebAssembly component host that makes AI agents follow procedures.
+//!
+//! The agent does the acting, the document does the deciding, the host does the remembering. In reading order: `catalogue`
+//! (documents and the workflows in them), `plugin` (the sandbox), `session` (the life of a call), `store` (what is kept),
+//! `mcp` (the wire), `cli` (the command line). `host/README.md` holds the invariants.
+
+pub mod catalogue;
+pub mod clock;
+mod files;
+pub mod limits;
+pub mod plugin;
+pub mod session;
+pub mod store;

@@ -1,0 +1,83 @@
+//! Every figure that bounds something, by name. Nothing else in the host holds a number of this kind.
+
+use std::time::Duration;
+
+/// What one call into a plugin may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Linear memory, bytes.
+    pub memory_bytes: usize,
+    /// Wall time, milliseconds.
+    pub time_ms: u64,
+    /// Wasm instructions, in wasmtime's fuel: about 7 a nanosecond.
+    pub fuel: u64,
+    /// Bytes that may be copied between host and guest, results among them.
+    pub copied_bytes: usize,
+}
+
+/// What one plugin may use, for each kind of call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PluginLimits {
+    /// Turns, routes, views and the like.
+    pub call: CallLimits,
+    /// `describe` and `compile`: rarer, and allowed more.
+    pub load: CallLimits,
+}
+
+impl Default for PluginLimits {
+    fn default() -> Self {
+        Self {
+            call: CallLimits { memory_bytes: 64 << 20, time_ms: 2_000, fuel: 10_000_000_000, copied_bytes: 16 << 20 },
+            load: CallLimits { memory_bytes: 256 << 20, time_ms: 10_000, fuel: 60_000_000_000, copied_bytes: 128 << 20 },
+        }
+    }
+}
+
+/// Calls that may be inside plugins at once; further ones wait. One memory slot each is reserved (address space only).
+pub const CALLS_AT_ONCE_MAX: u32 = 128;
+/// How often the clock that stops plugins ticks.
+pub const TICK: Duration = Duration::from_millis(5);
+/// Ticks that a call may run beside all others; after them long calls take turns in the slow lane.
+pub const FAST_TICKS: u64 = 2;
+/// A plugin file may have so many bytes.
+pub const PLUGIN_BYTES_MAX: u64 = 64 << 20;
+/// A document, companions each, may have so many bytes.
+pub const DOCUMENT_BYTES_MAX: u64 = 8 << 20;
+/// Documents that are read from a folder.
+pub const DOCUMENTS_MAX: usize = 100_000;
+/// Bytes of a session's state.
+pub const STATE_BYTES_MAX: usize = 4 << 20;
+/// Lines of a session's journal; a session that is full takes no more events.
+pub const LINES_PER_SESSION_MAX: u64 = 1_000_000;
+/// Entries of one page of a journal.
+pub const PAGE_ENTRIES_MAX: u32 = 1_000;
+/// Bytes of the lines that one page of a journal is made from.
+pub const PAGE_BYTES_MAX: usize = 1 << 20;
+/// Every so many lines hold the whole state, those between only what changed.
+pub const SNAPSHOT_EVERY: u64 = 32;
+/// How often a turn is tried again because another process moved the session meanwhile.
+pub const CONFLICT_RETRIES_MAX: u32 = 64;
+/// Replies that one tool call may carry out before it answers.
+pub const ROUNDS_PER_CALL_MAX: u32 = 64;
+/// A tool call answers within this time, whatever it waits for.
+pub const CALL_TIME_MAX: Duration = Duration::from_secs(50);
+/// How long a person has for a form before the call answers without.
+pub const FORM_TIME: Duration = Duration::from_secs(45);
+/// How long a sealed request state can be redeemed.
+pub const SEAL_TIME: Duration = Duration::from_secs(3_600);
+/// Tool calls that are worked on at once; further ones wait in order of arrival.
+pub const TOOL_CALLS_AT_ONCE_MAX: usize = 256;
+/// Bytes of an HTTP request's body.
+pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
+/// Bytes of one line on standard input.
+pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
+/// Legacy HTTP sessions that are kept open at once.
+pub const HTTP_SESSIONS_MAX: usize = 1_000;
+/// How often folders are looked at where no notice of changes comes.
+pub const POLL_EVERY: Duration = Duration::from_secs(2);
+/// How long a change of a folder must be quiet before it is read.
+pub const SETTLE: Duration = Duration::from_millis(60);
+/// A tool's name, so that clients that add a prefix can still call it.
+pub const TOOL_NAME_CHARS_MAX: usize = 40;
+/// Compiled definitions that are kept in memory.
+pub const DEFINITIONS_IN_MEMORY_MAX: usize = 256;

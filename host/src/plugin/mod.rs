@@ -1,0 +1,19 @@
+//! Plugins: files given to `--plugin` or built in, loaded, checked and called in a sandbox. wasmtime is used in this folder
+//! and nowhere else; the rest of the host sees `contract` types and `Fault`.
+
+mod bindings;
+mod builtin;
+mod cache;
+mod call;
+mod check;
+mod fault;
+mod lane;
+mod load;
+mod runtime;
+
+pub use bindings::contract;
+pub use builtin::{Builtin, builtins};
+pub use check::{Finding, Inspection, inspect};
+pub use fault::{CallFault, LoadFault};
+pub use load::Plugin;
+pub use runtime::{Runtime, RuntimeOptions};

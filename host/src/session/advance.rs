@@ -1,0 +1,411 @@
+//! THE turn: route a call, hold the session, ask the plugin, commit, and only then reply. Synchronous; nothing is held when
+//! it returns.
+
+use super::caller::Caller;
+use super::fault::Fault;
+use super::host::{Host, Pinned};
+use super::line::NoteRow;
+use super::turn::{BadAnswer, Draft, due_at};
+use super::wire;
+use crate::catalogue::{Catalogue, Offered};
+use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX};
+use crate::plugin::contract::{self, Action, Input, Source};
+use crate::session::model::{Digest, Head, OpenRequest, SessionId};
+use crate::store::Committed;
+
+/// What became of a call or a reply.
+#[derive(Debug, Clone)]
+pub struct Advanced {
+    /// What the caller gets.
+    pub output: contract::Output,
+    /// The session that it was about.
+    pub session: Option<SessionId>,
+    /// Requests that this very turn opened: the host carries out what it can.
+    pub opened: Vec<OpenRequest>,
+}
+
+impl Advanced {
+    pub(super) fn only(output: contract::Output) -> Self {
+        Self { output, session: None, opened: Vec::new() }
+    }
+}
+
+/// What moves a session, without the host's stamp.
+#[derive(Debug, Clone)]
+pub(super) struct Incoming {
+    pub(super) input: Input,
+    pub(super) source: Source,
+}
+
+/// A call on its way: who calls, and what was looked up for it.
+pub(super) struct Routed<'r> {
+    pub(super) caller: &'r Caller,
+    pub(super) offered: &'r Offered,
+    pub(super) call: &'r contract::Call,
+}
+
+impl Host {
+    /// A tool call of the agent.
+    pub fn call(&self, caller: &Caller, tool: &str, args: &str) -> Result<Advanced, Fault> {
+        let catalogue = self.catalogue();
+        let offered = owner(&catalogue, tool)?;
+        let call = contract::Call { tool: tool.to_owned(), args: args.to_owned() };
+        let routed = Routed { caller, offered, call: &call };
+        let action = match offered.plugin.route(&call, &offered.ids)? {
+            Ok(action) => action,
+            // It concerns no session, so there is no journal to keep it in.
+            Err(refusal) => return Ok(Advanced::only(refusal.reply)),
+        };
+        match action {
+            Action::Catalogue(query) => self.look_up(&routed, query.as_ref()),
+            Action::Start(workflow) => self.start(&routed, &workflow),
+            Action::Answer(target) => {
+                self.answer(&routed, &target, &|_| Ok(Input::Call(routed.call.clone())))
+            }
+            Action::Recall(moment) => self.answer(&routed, &moment.target, &|head| {
+                let past = self.past(routed.caller, head, &moment)?;
+                Ok(Input::Recalled(contract::Recalled { call: routed.call.clone(), past }))
+            }),
+            Action::Status(target) => self.status(&routed, &target),
+            Action::Trace(page) => self.trace(&routed, &page),
+            Action::Render(view) => self.render(&routed, &view),
+        }
+    }
+
+    /// The answer to an open request. None if it is not open any more.
+    pub fn reply(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        reply: &contract::Reply,
+        source: Source,
+    ) -> Result<Option<Advanced>, Fault> {
+        let _held = self.locks.hold(session);
+        self.retrying(session, &mut || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Some(None)) };
+            if !head.requests.iter().any(|r| r.id == reply.request) {
+                return Ok(Some(None));
+            }
+            let pinned = self.pinned(&head)?;
+            let mut draft = Draft::of(head);
+            let incoming = Incoming { input: Input::Reply(reply.clone()), source };
+            let advanced = self.event(caller, &pinned, &mut draft, incoming)?;
+            Ok(self.commit(&draft)?.then_some(Some(advanced)))
+        })
+    }
+
+    /// Writes into the journal what the host did, without moving the session.
+    pub fn note(&self, caller: &Caller, session: SessionId, note: &NoteRow) -> Result<(), Fault> {
+        let _held = self.locks.hold(session);
+        self.retrying(session, &mut || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Some(())) };
+            let mut draft = Draft::of(head);
+            draft.note(self.clock.now(), note.clone(), Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
+            Ok(self.commit(&draft)?.then_some(()))
+        })
+    }
+
+    /// Hands every session whose timer or deadline has passed what it waited for. Returns how many moved.
+    pub fn sweep(&self) -> Result<usize, Fault> {
+        let due = self.store.due(self.clock.now(), 64)?;
+        let clock = Caller { channel: "clock", ..Caller::default() };
+        for &session in &due {
+            let _held = self.locks.hold(session);
+            self.retrying(session, &mut || {
+                let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
+                let pinned = self.pinned(&head)?;
+                let mut draft = Draft::of(head);
+                self.overdue(&clock, &pinned, &mut draft)?;
+                Ok(self.commit(&draft)?.then_some(()))
+            })?;
+        }
+        Ok(due.len())
+    }
+
+    fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
+        let (pinned, head) = self.fresh(routed, workflow)?;
+        let mut draft = Draft::of(head);
+        let incoming = Incoming { input: Input::Call(routed.call.clone()), source: Source::Agent };
+        self.begin(routed.caller, &pinned, &mut draft, incoming).and_then(|started| self.committed(routed, &pinned, &draft, started))
+    }
+
+    /// A head for a session that begins, and what it is pinned to.
+    pub(super) fn fresh(&self, routed: &Routed<'_>, workflow: &str) -> Result<(Pinned, Head), Fault> {
+        let plugin = &routed.offered.plugin;
+        let definition = routed
+            .offered
+            .definition(workflow)
+            .ok_or_else(|| plugin.bad_answer("route", format!("it names the workflow `{workflow}`, which there is not")))?;
+        let now = self.clock.now();
+        let head = Head {
+            session: SessionId::from_bits(self.clock.entropy()),
+            owner: routed.caller.owner.clone(),
+            interpreter: plugin.about.name.clone(),
+            plugin: plugin.digest,
+            definition: definition.digest,
+            workflow: workflow.to_owned(),
+            started: now,
+            changed: now,
+            human_only: self.options.human_only,
+            lines: 0,
+            chain: Digest::default(),
+            entries: 0,
+            memories: 0,
+            window: 0,
+            state: "null".into(),
+            requests: Vec::new(),
+            current: Vec::new(),
+            outcome: None,
+        };
+        Ok((Pinned { plugin: plugin.clone(), definition: definition.clone() }, head))
+    }
+
+    /// The first event of a session. A refusal leaves none.
+    pub(super) fn begin(
+        &self,
+        caller: &Caller,
+        pinned: &Pinned,
+        draft: &mut Draft,
+        incoming: Incoming,
+    ) -> Result<Result<Advanced, contract::Output>, Fault> {
+        let session = record(&draft.head);
+        let event = self.stamp(&draft.head, incoming);
+        match pinned.plugin.start(&pinned.definition.code, &session, &event)? {
+            Ok(turn) => {
+                draft.turn(&event, &turn, Some(caller.by())).map_err(|bad| bad.fault(pinned, "start"))?;
+                let opened = draft.head.requests.clone();
+                Ok(Ok(Advanced { output: turn.reply, session: Some(draft.head.session), opened }))
+            }
+            Err(refusal) => Ok(Err(refusal.reply)),
+        }
+    }
+
+    fn committed(
+        &self,
+        routed: &Routed<'_>,
+        pinned: &Pinned,
+        draft: &Draft,
+        started: Result<Advanced, contract::Output>,
+    ) -> Result<Advanced, Fault> {
+        let advanced = match started {
+            Ok(advanced) => advanced,
+            Err(output) => return Ok(Advanced::only(output)),
+        };
+        self.keep(&pinned.plugin, &pinned.definition)?;
+        if !self.commit(draft)? {
+            // A fresh identifier that is taken: nobody's clock or entropy does that.
+            return Err(Fault::Busy(draft.head.session));
+        }
+        if let Some(own) = &routed.caller.own {
+            own.set(&draft.head.interpreter, &draft.head.workflow, draft.head.session);
+        }
+        Ok(advanced)
+    }
+
+    fn answer(
+        &self,
+        routed: &Routed<'_>,
+        target: &contract::Target,
+        input: &dyn Fn(&Head) -> Result<Input, Fault>,
+    ) -> Result<Advanced, Fault> {
+        let session = match self.named(routed, target) {
+            Ok(Some(session)) => session,
+            Ok(None) => return self.implicit(routed, target, input),
+            Err(absent) => return Ok(Advanced::only(absent)),
+        };
+        let _held = self.locks.hold(session);
+        self.retrying(session, &mut || {
+            let Some(head) = self.visible(routed.caller, session)? else {
+                return Ok(Some(Advanced::only(absent(target, &session.to_string()))));
+            };
+            let pinned = self.pinned(&head)?;
+            let input = input(&head)?;
+            let mut draft = Draft::of(head);
+            self.overdue(routed.caller, &pinned, &mut draft)?;
+            let incoming = Incoming { input, source: Source::Agent };
+            let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
+            Ok(self.commit(&draft)?.then_some(advanced))
+        })
+    }
+
+    /// An answer without a session opens one, in the same transaction.
+    fn implicit(
+        &self,
+        routed: &Routed<'_>,
+        target: &contract::Target,
+        input: &dyn Fn(&Head) -> Result<Input, Fault>,
+    ) -> Result<Advanced, Fault> {
+        let Some(workflow) = &target.workflow else { return Ok(Advanced::only(absent(target, ""))) };
+        let (pinned, head) = self.fresh(routed, workflow)?;
+        let mut draft = Draft::of(head);
+        let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
+        if let Err(refused) = self.begin(routed.caller, &pinned, &mut draft, open)? {
+            return Ok(Advanced::only(refused));
+        }
+        let incoming = Incoming { input: input(&draft.head)?, source: Source::Agent };
+        let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
+        self.committed(routed, &pinned, &draft, Ok(advanced))
+    }
+
+    /// The session that a target means; none if it is for the caller to open one; or the words for there being none.
+    pub(super) fn named(
+        &self,
+        routed: &Routed<'_>,
+        target: &contract::Target,
+    ) -> Result<Option<SessionId>, contract::Output> {
+        match (&target.session, &target.workflow) {
+            (Some(text), _) => text.parse().map(Some).map_err(|_| absent(target, text)),
+            (None, Some(workflow)) => {
+                let own = routed.caller.own.as_ref();
+                Ok(own.and_then(|own| own.get(&routed.offered.plugin.about.name, workflow)))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Timers and deadlines that have passed come before anything else.
+    fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<(), Fault> {
+        let now = self.clock.now();
+        let overdue: Vec<OpenRequest> =
+            draft.head.requests.iter().filter(|r| due_at(r).is_some_and(|at| at <= now)).cloned().collect();
+        for request in overdue {
+            let timer = matches!(wire::need_kind(&request.need), Some(wire::NeedKind::Timer(at)) if at <= now);
+            let message = "nobody answered before the deadline".to_owned();
+            let late = contract::Failure { kind: contract::Mishap::TimedOut, message, detail: None };
+            let value = if timer { Ok("null".to_owned()) } else { Err(late) };
+            let reply = contract::Reply { request: request.id.clone(), value };
+            self.event(caller, pinned, draft, Incoming { input: Input::Reply(reply), source: Source::Clock })?;
+        }
+        Ok(())
+    }
+
+    /// One event, on a draft. A plugin that breaks leaves a line that says so, and the session where it was.
+    pub(super) fn event(
+        &self,
+        caller: &Caller,
+        pinned: &Pinned,
+        draft: &mut Draft,
+        incoming: Incoming,
+    ) -> Result<Advanced, Fault> {
+        let session = draft.head.session;
+        if draft.head.lines >= LINES_PER_SESSION_MAX {
+            return Err(Fault::Full { session, limit: LINES_PER_SESSION_MAX });
+        }
+        let event = self.stamp(&draft.head, incoming);
+        let memory = self.memory(draft)?;
+        let state = (&draft.head.state, &memory);
+        let by = Some(caller.by());
+        let answered = pinned.plugin.answer(&pinned.definition.code, &record(&draft.head), state, &event);
+        let broken = match answered {
+            Ok(Ok(turn)) => {
+                let before: Vec<String> = draft.head.requests.iter().map(|r| r.id.clone()).collect();
+                match draft.turn(&event, &turn, by.clone()) {
+                    Ok(()) => {
+                        let opened = draft.head.requests.iter().filter(|r| !before.contains(&r.id)).cloned().collect();
+                        return Ok(Advanced { output: turn.reply, session: Some(session), opened });
+                    }
+                    Err(bad) => bad.fault(pinned, "answer"),
+                }
+            }
+            Ok(Err(refusal)) => match draft.refusal(&event, &refusal, by.clone()) {
+                Ok(()) => {
+                    return Ok(Advanced { output: refusal.reply, session: Some(session), opened: Vec::new() });
+                }
+                Err(bad) => bad.fault(pinned, "answer"),
+            },
+            Err(fault) => fault.into(),
+        };
+        // The line is worth keeping, and losing it to a conflict changes nothing.
+        if draft.fault(&event, &broken.to_string(), by).is_ok() {
+            let _ = self.commit(draft);
+        }
+        Err(broken)
+    }
+
+    fn memory(&self, draft: &Draft) -> Result<contract::Memory, Fault> {
+        let head = &draft.head;
+        let window = head.window.min(head.memories);
+        let fresh = draft.new_memories();
+        let stored = head.memories - u32::try_from(fresh.len()).unwrap_or(u32::MAX);
+        let first = head.memories - window;
+        let mut items = if window > 0 && first < stored {
+            self.store.memories(head.session, first, stored - first)?
+        } else {
+            Vec::new()
+        };
+        let skip = usize::try_from(first.saturating_sub(stored)).unwrap_or(usize::MAX);
+        items.extend(fresh.iter().skip(skip).take(usize::try_from(window).unwrap_or(usize::MAX)).cloned());
+        Ok(contract::Memory { total: head.memories, items })
+    }
+
+    pub(super) fn stamp(&self, head: &Head, incoming: Incoming) -> contract::Event {
+        let [low, high] = [0, 64].map(|shift| (self.clock.entropy() >> shift) as u64);
+        contract::Event {
+            input: incoming.input,
+            source: incoming.source,
+            at: self.clock.now(),
+            seed: low ^ high.rotate_left(32),
+            seq: head.entries + 1,
+        }
+    }
+
+    /// The session's head, if the caller may see it.
+    pub(super) fn visible(&self, caller: &Caller, session: SessionId) -> Result<Option<Head>, Fault> {
+        let head = self.store.head(session)?;
+        Ok(head.filter(|h| h.owner == caller.owner || caller.channel == "cli"))
+    }
+
+    /// Whether the draft is now the truth. A draft without lines changes nothing.
+    fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
+        let change = draft.change();
+        if change.lines.is_empty() {
+            return Ok(true);
+        }
+        Ok(self.store.commit(change)? == Committed::Done)
+    }
+
+    /// Tries again while other processes move the session: the plugin is pure, and sees each time where it stands.
+    fn retrying<T>(
+        &self,
+        session: SessionId,
+        attempt: &mut dyn FnMut() -> Result<Option<T>, Fault>,
+    ) -> Result<T, Fault> {
+        for _ in 0..CONFLICT_RETRIES_MAX {
+            if let Some(done) = attempt()? {
+                return Ok(done);
+            }
+        }
+        Err(Fault::Busy(session))
+    }
+}
+
+fn owner<'c>(catalogue: &'c Catalogue, tool: &str) -> Result<&'c Offered, Fault> {
+    let published = catalogue.tools.get(tool).ok_or_else(|| Fault::UnknownTool(tool.to_owned()))?;
+    catalogue.offered.get(published.owner).ok_or_else(|| Fault::UnknownTool(tool.to_owned()))
+}
+
+/// A session as the contract names it.
+pub(super) fn record(head: &Head) -> contract::Session {
+    contract::Session {
+        id: head.session.to_string(),
+        started: head.started,
+        definition_hash: head.definition.to_string(),
+        human_only: head.human_only,
+    }
+}
+
+/// The dialect's words for there being no such session, or ours.
+pub(super) fn absent(target: &contract::Target, named: &str) -> contract::Output {
+    target.absent.clone().unwrap_or_else(|| contract::Output {
+        headline: None,
+        value: serde_json::Value::from(format!("unknown session '{named}'")).to_string(),
+        content: None,
+        is_error: true,
+    })
+}
+
+impl BadAnswer {
+    pub(super) fn fault(self, pinned: &Pinned, function: &'static str) -> Fault {
+        pinned.plugin.bad_answer(function, self.0).into()
+    }
+}

@@ -1,0 +1,155 @@
+//! The host itself: its store, its plugins, its catalogue, and what sessions are pinned to.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::fault::Fault;
+use super::locks::Locks;
+use crate::catalogue::{Catalogue, Definition, FileFault, Plugins};
+use crate::clock::Clock;
+use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
+use crate::plugin::Plugin;
+use crate::session::model::{Digest, Head};
+use crate::store::Store;
+
+/// The operator's words.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostOptions {
+    /// Questions that a person can answer are for a person only.
+    pub human_only: bool,
+}
+
+/// A host: everything that a tool call needs.
+#[derive(Debug)]
+pub struct Host {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) locks: Locks,
+    pub(super) options: HostOptions,
+    plugins: Plugins,
+    places: Vec<PathBuf>,
+    catalogue: RwLock<Arc<Catalogue>>,
+    by_digest: Mutex<HashMap<Digest, Arc<Plugin>>>,
+    definitions: Mutex<HashMap<Digest, Arc<Definition>>>,
+    kept: Mutex<HashSet<Digest>>,
+}
+
+/// What a session is pinned to.
+#[derive(Debug, Clone)]
+pub(super) struct Pinned {
+    pub(super) plugin: Arc<Plugin>,
+    pub(super) definition: Arc<Definition>,
+}
+
+impl Host {
+    /// A host over these documents. Bad documents are left out; `catalogue().findings()` tells which and why.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        (plugins, places): (Plugins, Vec<PathBuf>),
+        options: HostOptions,
+    ) -> Result<Self, FileFault> {
+        let catalogue = Catalogue::load(&plugins, &places, None)?;
+        Ok(Self {
+            store,
+            clock,
+            locks: Locks::default(),
+            options,
+            plugins,
+            places,
+            catalogue: RwLock::new(Arc::new(catalogue)),
+            by_digest: Mutex::default(),
+            definitions: Mutex::default(),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// What is offered now.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the documents again. A place that cannot be read leaves everything as it is.
+    pub fn reload(&self) -> Result<Arc<Catalogue>, FileFault> {
+        let before = self.catalogue();
+        let after = Arc::new(Catalogue::load(&self.plugins, &self.places, Some(&before))?);
+        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&after);
+        Ok(after)
+    }
+
+    /// Where the documents come from.
+    #[must_use]
+    pub fn places(&self) -> &[PathBuf] {
+        &self.places
+    }
+
+    /// The plugins it was given.
+    #[must_use]
+    pub fn plugins(&self) -> &Plugins {
+        &self.plugins
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// What this session runs on: what it began with, wherever that is now.
+    pub(super) fn pinned(&self, head: &Head) -> Result<Pinned, Fault> {
+        Ok(Pinned { plugin: self.plugin(head)?, definition: self.definition(head)? })
+    }
+
+    fn plugin(&self, head: &Head) -> Result<Arc<Plugin>, Fault> {
+        if let Some(plugin) = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).get(&head.plugin) {
+            return Ok(Arc::clone(plugin));
+        }
+        let loaded = self.plugins.chosen.iter().filter_map(|c| c.loaded()).find(|p| p.digest == head.plugin);
+        let plugin = match loaded {
+            Some(plugin) => plugin,
+            None => {
+                let bytes = self.blob(head, "plugin", head.plugin)?;
+                Arc::new(Plugin::from_bytes(self.plugins.runtime(), &head.interpreter, bytes)?)
+            }
+        };
+        self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).insert(head.plugin, Arc::clone(&plugin));
+        Ok(plugin)
+    }
+
+    fn definition(&self, head: &Head) -> Result<Arc<Definition>, Fault> {
+        if let Some(definition) = self.definitions.lock().unwrap_or_else(PoisonError::into_inner).get(&head.definition) {
+            return Ok(Arc::clone(definition));
+        }
+        let bytes = self.blob(head, "definition", head.definition)?;
+        let definition = Arc::new(Definition::decode(head.definition, bytes)?);
+        self.remember(&definition);
+        Ok(definition)
+    }
+
+    fn remember(&self, definition: &Arc<Definition>) {
+        let mut definitions = self.definitions.lock().unwrap_or_else(PoisonError::into_inner);
+        if definitions.len() >= DEFINITIONS_IN_MEMORY_MAX {
+            definitions.clear();
+        }
+        definitions.insert(definition.digest, Arc::clone(definition));
+    }
+
+    fn blob(&self, head: &Head, what: &'static str, digest: Digest) -> Result<Arc<[u8]>, Fault> {
+        self.store.blob(digest)?.ok_or(Fault::Lost { session: head.session, what, digest })
+    }
+
+    /// Sees to it that the store holds what a new session is pinned to. Must come before the session's first commit.
+    pub(super) fn keep(&self, plugin: &Arc<Plugin>, definition: &Arc<Definition>) -> Result<(), Fault> {
+        for (digest, bytes) in [(plugin.digest, &plugin.bytes), (definition.digest, &definition.bytes)] {
+            if !self.kept.lock().unwrap_or_else(PoisonError::into_inner).contains(&digest) {
+                self.store.keep(bytes)?;
+                self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
+            }
+        }
+        self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).insert(plugin.digest, Arc::clone(plugin));
+        self.remember(definition);
+        Ok(())
+    }
+}

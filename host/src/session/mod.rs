@@ -1,0 +1,24 @@
+//! Sessions: the life of a call from the route to the reply. `advance` is the one place where a session changes; `read`
+//! never writes; `drive` carries out what a turn asks for. No foreign crate but serde_json is used here.
+
+mod advance;
+mod caller;
+mod drive;
+mod fault;
+mod host;
+pub mod line;
+mod locks;
+pub mod model;
+pub mod patch;
+mod past;
+mod read;
+mod turn;
+pub mod wire;
+
+pub use advance::Advanced;
+pub use caller::{Caller, OwnSessions};
+pub use drive::{Answered, Driven, Effects, Form};
+pub use fault::Fault;
+pub use host::{Host, HostOptions};
+pub use past::Step;
+pub use read::Shown;

@@ -1,0 +1,195 @@
+//! The plain data that a session is made of: identifiers, digests, the head and the journal lines. No foreign crate but
+//! serde_json's text lives here, and nothing that does I/O.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
+
+/// A session's name: `ses_` and 32 lower-case hex digits, 128 random bits. Accepted only in exactly that form, so that
+/// nothing a caller sends can name anything else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(u128);
+
+impl SessionId {
+    /// What every identifier begins with; the peers' prompts know it.
+    pub const PREFIX: &'static str = "ses_";
+
+    /// An identifier from fresh random bits.
+    #[must_use]
+    pub const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// The bits, big-endian: the store's key.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// The identifier whose key this is.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:032x}", Self::PREFIX, self.0)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// The text is not a session identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a session identifier")]
+pub struct NotASessionId;
+
+impl FromStr for SessionId {
+    type Err = NotASessionId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix(Self::PREFIX).ok_or(NotASessionId)?;
+        let exact = digits.len() == 32 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if !exact {
+            return Err(NotASessionId);
+        }
+        u128::from_str_radix(digits, 16).map(Self).map_err(|_| NotASessionId)
+    }
+}
+
+/// A SHA-256: names a plugin, a definition, a link of the journal's chain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        use sha2::Digest as _;
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// The digest of these parts, one after the other.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        use sha2::Digest as _;
+        let mut hasher = sha2::Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotADigest;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(NotADigest);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| NotADigest)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotADigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The text is not a SHA-256 in hex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a SHA-256 in hex")]
+pub struct NotADigest;
+
+/// How a session, or a request, came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// One of the contract's mishaps, by its name: `declined`, `timed-out`, ...
+    pub kind: String,
+    /// One sentence.
+    pub message: String,
+    /// What the other side said, JSON text.
+    pub detail: Option<String>,
+}
+
+/// How a session ended: a JSON text, or a failure.
+pub type Outcome = Result<String, Failure>;
+
+/// Where a session stands: all that the next turn, a listing or a status needs. One stored row, written anew each turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The session.
+    pub session: SessionId,
+    /// Who it belongs to; empty in a host without tenants. Of another owner nothing exists.
+    pub owner: String,
+    /// The interpreter's name, such as a listing shows it.
+    pub interpreter: String,
+    /// The plugin that the session began with, kept in the store by content.
+    pub plugin: Digest,
+    /// The compiled definition that the session began with, kept in the store by content.
+    pub definition: Digest,
+    /// The workflow's id within its interpreter.
+    pub workflow: String,
+    /// When it began.
+    pub started: Millis,
+    /// When its journal last grew.
+    pub changed: Millis,
+    /// The operator's word at the start: questions that a person can answer are for a person only.
+    pub human_only: bool,
+    /// How many lines its journal has. Also the version that a change must name (compare-and-set).
+    pub lines: u64,
+    /// The hash of its newest journal line.
+    pub chain: Digest,
+    /// How many interpreter's entries it has.
+    pub entries: u32,
+    /// How many memories it has.
+    pub memories: u32,
+    /// How many of the newest memories the next event is to be handed.
+    pub window: u32,
+    /// The interpreter's state, JSON text.
+    pub state: String,
+    /// The open requests.
+    pub requests: Vec<OpenRequest>,
+    /// The nodes of the drawing where it stands.
+    pub current: Vec<String>,
+    /// How it ended, if it has.
+    pub outcome: Option<Outcome>,
+}
+
+/// A request that waits for its reply. The need is JSON text of the host's own form (see `session::wire`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// Unique among the open ones.
+    pub id: String,
+    /// What is needed, JSON text.
+    pub need: String,
+    /// When the reply becomes the failure timed-out.
+    pub deadline: Option<Millis>,
+    /// When the host last began to carry it out. Set and unanswered after a crash: nobody knows.
+    pub sent: Option<Millis>,
+}
+
+/// A line of the journal, as bytes that the chain covers: the store keeps them and never looks inside.
+pub type Line = Arc<[u8]>;

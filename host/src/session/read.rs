@@ -1,0 +1,180 @@
+//! Reads: where a session stands, what happened in it, which there are. Nothing here takes a lock or writes.
+
+use super::advance::{Advanced, Incoming, Routed, absent, record};
+use super::caller::Caller;
+use super::fault::Fault;
+use super::host::{Host, Pinned};
+use super::turn::Draft;
+use super::wire;
+use crate::limits::PAGE_ENTRIES_MAX;
+use crate::plugin::contract::{self, Input, Source};
+use crate::session::model::{Head, SessionId};
+use crate::store::{Listed, Query};
+
+/// Entries that a listing names at most.
+const RUNS_MAX: u32 = 1_000;
+
+/// A session and the plugin's word on it.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// Where it stands.
+    pub head: Head,
+    /// The plugin's status of it.
+    pub status: contract::Output,
+}
+
+/// A session that can be read: one that is there, or a start that is thrown away.
+enum Readable {
+    There(Box<Head>, Pinned),
+    Absent(contract::Output),
+}
+
+impl Host {
+    pub(super) fn look_up(
+        &self,
+        routed: &Routed<'_>,
+        query: Option<&contract::RunQuery>,
+    ) -> Result<Advanced, Fault> {
+        let plugin = &routed.offered.plugin;
+        let runs = match query {
+            None => Vec::new(),
+            Some(query) => {
+                let query = Query {
+                    owner: Some(routed.caller.owner.clone()),
+                    interpreter: Some(plugin.about.name.clone()),
+                    workflow: query.workflow.clone(),
+                    unfinished: query.unfinished,
+                    limit: usize::try_from(query.limit.min(RUNS_MAX)).unwrap_or_default(),
+                };
+                self.store.list(&query)?.into_iter().map(run).collect()
+            }
+        };
+        Ok(Advanced::only(plugin.catalogue(routed.call, &routed.offered.workflows, &runs)?))
+    }
+
+    pub(super) fn status(&self, routed: &Routed<'_>, target: &contract::Target) -> Result<Advanced, Fault> {
+        let (head, pinned) = match self.readable(routed, target)? {
+            Readable::There(head, pinned) => (head, pinned),
+            Readable::Absent(output) => return Ok(Advanced::only(output)),
+        };
+        let output = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
+        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+    }
+
+    pub(super) fn trace(&self, routed: &Routed<'_>, page: &contract::Page) -> Result<Advanced, Fault> {
+        let (head, pinned) = match self.readable(routed, &page.target)? {
+            Readable::There(head, pinned) => (head, pinned),
+            Readable::Absent(output) => return Ok(Advanced::only(output)),
+        };
+        let journal = self.page(&head, page.after, page.limit)?;
+        let output = pinned.plugin.trace(&pinned.definition.code, &record(&head), &head.state, &journal)?;
+        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+    }
+
+    pub(super) fn render(&self, routed: &Routed<'_>, view: &contract::ViewCall) -> Result<Advanced, Fault> {
+        let (head, pinned) = match self.readable(routed, &view.target)? {
+            Readable::There(head, pinned) => (head, pinned),
+            Readable::Absent(output) => return Ok(Advanced::only(output)),
+        };
+        let output = match self.view(&head, &pinned, (&view.name, &view.args))? {
+            Ok(text) => contract::Output {
+                headline: None,
+                value: serde_json::Value::from(text).to_string(),
+                content: None,
+                is_error: false,
+            },
+            Err(refusal) => refusal.reply,
+        };
+        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+    }
+
+    fn view(
+        &self,
+        head: &Head,
+        pinned: &Pinned,
+        (name, args): (&str, &contract::Json),
+    ) -> Result<Result<String, contract::Refusal>, Fault> {
+        let declared = pinned.definition.views.iter().find(|v| v.name == name);
+        let journal = match declared {
+            Some(view) if view.journal => self.page(head, None, PAGE_ENTRIES_MAX)?,
+            Some(_) | None => contract::Journal { total: head.entries, entries: Vec::new() },
+        };
+        let state = (&head.state, &journal);
+        Ok(pinned.plugin.render(&pinned.definition.code, &record(head), state, (name, args))?)
+    }
+
+    /// A session for a reader, by its id: head and status.
+    pub fn show(&self, caller: &Caller, session: SessionId) -> Result<Shown, Fault> {
+        let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
+        let pinned = self.pinned(&head)?;
+        let status = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
+        Ok(Shown { head, status })
+    }
+
+    /// A session's trace in its dialect's own shape, from an entry on.
+    pub fn trace_of(&self, caller: &Caller, session: SessionId, after: Option<u32>) -> Result<contract::Output, Fault> {
+        let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
+        let pinned = self.pinned(&head)?;
+        let journal = self.page(&head, after, PAGE_ENTRIES_MAX)?;
+        Ok(pinned.plugin.trace(&pinned.definition.code, &record(&head), &head.state, &journal)?)
+    }
+
+    /// Sessions, newest first.
+    pub fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
+        Ok(self.store.list(query)?)
+    }
+
+    fn readable(&self, routed: &Routed<'_>, target: &contract::Target) -> Result<Readable, Fault> {
+        let session = match self.named(routed, target) {
+            Ok(session) => session,
+            Err(output) => return Ok(Readable::Absent(output)),
+        };
+        if let Some(session) = session {
+            let named = session.to_string();
+            return Ok(match self.visible(routed.caller, session)? {
+                Some(head) => {
+                    let pinned = self.pinned(&head)?;
+                    Readable::There(Box::new(head), pinned)
+                }
+                None => Readable::Absent(absent(target, &named)),
+            });
+        }
+        let Some(workflow) = &target.workflow else { return Ok(Readable::Absent(absent(target, ""))) };
+        let (pinned, head) = self.fresh(routed, workflow)?;
+        let mut draft = Draft::of(head);
+        let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
+        Ok(match self.begin(routed.caller, &pinned, &mut draft, open)? {
+            Ok(_) => Readable::There(Box::new(draft.head), pinned),
+            Err(refused) => Readable::Absent(refused),
+        })
+    }
+}
+
+/// A listed session in the contract's form.
+fn run(listed: Listed) -> contract::Run {
+    match listed {
+        Listed::Head(head) => contract::Run {
+            session: record(&head),
+            workflow: head.workflow.clone(),
+            changed: head.changed,
+            entries: head.entries,
+            current: head.current.clone(),
+            outcome: head.outcome.as_ref().map(wire::outcome_of),
+            unreadable: None,
+        },
+        Listed::Unreadable(session, why) => contract::Run {
+            session: contract::Session {
+                id: session.to_string(),
+                started: 0,
+                definition_hash: String::new(),
+                human_only: false,
+            },
+            workflow: String::new(),
+            changed: 0,
+            entries: 0,
+            current: Vec::new(),
+            outcome: None,
+            unreadable: Some(why),
+        },
+    }
+}

@@ -1,0 +1,182 @@
+//! From a plugin's answer to a change of the store: what is checked, what the journal line says, how the head moves.
+
+use serde_json::Value;
+
+use super::line::{self, By, LineRow, NoteRow, RefusalRow, TurnRow};
+use super::{patch, wire};
+use crate::limits::{SNAPSHOT_EVERY, STATE_BYTES_MAX};
+use crate::plugin::contract;
+use crate::session::model::{Digest, Head, Line, Millis, OpenRequest};
+use crate::store::Change;
+
+/// A head on its way: lines, memories and what was open before, until all of it is committed at once.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub(super) head: Head,
+    expected: u64,
+    lines: Vec<Line>,
+    memories: Vec<String>,
+}
+
+/// The plugin's answer breaks a rule of the contract: which one.
+#[derive(Debug, Clone)]
+pub(super) struct BadAnswer(pub(super) String);
+
+impl From<serde_json::Error> for BadAnswer {
+    fn from(error: serde_json::Error) -> Self {
+        Self(format!("it holds a text that should be JSON and is not: {error}"))
+    }
+}
+
+impl Draft {
+    pub(super) fn of(head: Head) -> Self {
+        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new() }
+    }
+
+    /// Memories that are not yet in the store, oldest first.
+    pub(super) fn new_memories(&self) -> &[String] {
+        &self.memories
+    }
+
+    /// An event that moved the session.
+    pub(super) fn turn(&mut self, event: &contract::Event, turn: &contract::Turn, by: Option<By>) -> Result<(), BadAnswer> {
+        let requests = checked_requests(turn)?;
+        let state = wire::raw(&turn.state)?;
+        if state.get().len() > STATE_BYTES_MAX {
+            return Err(BadAnswer(format!("its state has {} bytes, the limit is {STATE_BYTES_MAX}", state.get().len())));
+        }
+        let outcome = turn.outcome.as_ref().map(wire::outcome).transpose()?;
+        let remember: Vec<wire::Raw> = turn.remember.iter().map(|m| wire::raw(m)).collect::<Result<_, _>>()?;
+        let mut row = LineRow::after(&self.head, event.at, by);
+        let change = if row.n == 1 || row.n % SNAPSHOT_EVERY == 0 { None } else { change(&self.head.state, state.get()) };
+        let memories = self.head.memories + u32::try_from(remember.len()).unwrap_or(u32::MAX);
+        let remembered: Vec<&[u8]> = remember.iter().map(|m| m.get().as_bytes()).collect();
+        row.event = Some(wire::event(event)?);
+        row.turn = Some(TurnRow {
+            entries: turn.entries.iter().map(wire::entry).collect::<Result<_, _>>()?,
+            state: change.is_none().then(|| state.clone()),
+            change,
+            state_hash: Digest::of(state.get().as_bytes()).to_string(),
+            memories,
+            remembered_hash: (!remember.is_empty()).then(|| Digest::of_parts(&remembered).to_string()),
+            window: turn.window,
+            requests: requests.iter().map(|(row, _)| row.clone()).collect(),
+            current: turn.current.clone(),
+            outcome: outcome.as_ref().map(|(row, _)| row.clone()),
+            reply_hash: reply_hash(&turn.reply)?,
+        });
+        self.push(&row, turn.entries.len())?;
+        self.head.state = state.get().to_owned();
+        self.head.memories = memories;
+        self.memories.extend(remember.iter().map(|m| m.get().to_owned()));
+        self.head.window = turn.window;
+        self.head.requests = requests.into_iter().map(|(_, open)| going_on(&self.head.requests, open)).collect();
+        self.head.current.clone_from(&turn.current);
+        self.head.outcome = outcome.map(|(_, kept)| kept);
+        Ok(())
+    }
+
+    /// An event that was refused.
+    pub(super) fn refusal(
+        &mut self,
+        event: &contract::Event,
+        refusal: &contract::Refusal,
+        by: Option<By>,
+    ) -> Result<(), BadAnswer> {
+        let mut row = LineRow::after(&self.head, event.at, by);
+        row.event = Some(wire::event(event)?);
+        row.refusal = Some(RefusalRow {
+            code: refusal.code.clone(),
+            message: refusal.message.clone(),
+            entries: refusal.entries.iter().map(wire::entry).collect::<Result<_, _>>()?,
+            reply_hash: reply_hash(&refusal.reply)?,
+        });
+        self.push(&row, refusal.entries.len())
+    }
+
+    /// An event on which the plugin broke.
+    pub(super) fn fault(&mut self, event: &contract::Event, fault: &str, by: Option<By>) -> Result<(), BadAnswer> {
+        let mut row = LineRow::after(&self.head, event.at, by);
+        row.event = Some(wire::event(event)?);
+        row.fault = Some(fault.to_owned());
+        self.push(&row, 0)
+    }
+
+    /// Something that the host did.
+    pub(super) fn note(&mut self, at: Millis, note: NoteRow, by: Option<By>) -> Result<(), BadAnswer> {
+        let mut row = LineRow::after(&self.head, at, by);
+        row.note = Some(note);
+        self.push(&row, 0)
+    }
+
+    fn push(&mut self, row: &LineRow, entries: usize) -> Result<(), BadAnswer> {
+        let line = row.encode()?;
+        let before = if self.head.lines == 0 { line::genesis(&self.head) } else { self.head.chain };
+        self.head.chain = line::link(before, &line);
+        self.head.lines += 1;
+        self.head.entries += u32::try_from(entries).unwrap_or(u32::MAX);
+        self.head.changed = row.at;
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// What the store is asked for.
+    pub(super) fn change(&self) -> Change {
+        Change {
+            expected: self.expected,
+            head: self.head.clone(),
+            lines: self.lines.clone(),
+            memories: self.memories.clone(),
+            due: due(&self.head),
+        }
+    }
+}
+
+/// The soonest moment at which the session moves although nobody calls.
+fn due(head: &Head) -> Option<Millis> {
+    head.requests.iter().filter_map(due_at).min()
+}
+
+/// When a request is overdue.
+pub(super) fn due_at(request: &OpenRequest) -> Option<Millis> {
+    let timer = match wire::need_kind(&request.need) {
+        Some(wire::NeedKind::Timer(at)) => Some(at),
+        _ => None,
+    };
+    timer.into_iter().chain(request.deadline).min()
+}
+
+fn checked_requests(turn: &contract::Turn) -> Result<Vec<(wire::RequestRow, OpenRequest)>, BadAnswer> {
+    if turn.outcome.is_some() && !turn.requests.is_empty() {
+        return Err(BadAnswer("it ends the session and leaves requests open".into()));
+    }
+    let mut ids: Vec<&str> = turn.requests.iter().map(|r| r.id.as_str()).collect();
+    ids.sort_unstable();
+    if let Some(pair) = ids.windows(2).find(|pair| pair.first() == pair.last()) {
+        return Err(BadAnswer(format!("two of its requests have the id `{}`", pair.concat())));
+    }
+    Ok(wire::requests(&turn.requests)?)
+}
+
+/// A request that was open and is equal goes on: it is not carried out again.
+fn going_on(before: &[OpenRequest], now: OpenRequest) -> OpenRequest {
+    let same = before.iter().find(|b| b.id == now.id && b.need == now.need && b.deadline == now.deadline);
+    same.cloned().unwrap_or(now)
+}
+
+fn change(old: &str, new: &str) -> Option<patch::Patch> {
+    let (old, new_value): (Value, Value) = (serde_json::from_str(old).ok()?, serde_json::from_str(new).ok()?);
+    // A state that is written otherwise than this crate would write it is kept whole.
+    (new_value.to_string() == new).then(|| patch::between(&old, &new_value)).flatten()
+}
+
+/// The reply's text, as the chain covers it.
+fn reply_hash(reply: &contract::Output) -> Result<String, BadAnswer> {
+    wire::raw(&reply.value)?;
+    if let Some(content) = &reply.content {
+        wire::raw(content)?;
+    }
+    let flag: &[u8] = if reply.is_error { b"!" } else { b"." };
+    let content = reply.content.as_deref().unwrap_or_default();
+    Ok(Digest::of_parts(&[flag, reply.value.as_bytes(), b"\0", content.as_bytes()]).to_string())
+}
