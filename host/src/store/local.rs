@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Instant;
 
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend};
@@ -13,7 +15,9 @@ use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, Re
 use super::backend::{Gauge, Gauged};
 use super::batch::{self, Job};
 use super::format;
-use super::limits::{BLOB_BYTES_MAX, CHANGE_BYTES_MAX, VERIFY_BYTES_MAX};
+use super::limits::{
+    ANSWER_BYTES_MAX, BLOB_BYTES_MAX, CHANGE_BYTES_MAX, ELECTION_MAX, ELECTION_PAUSE, VERIFY_BYTES_MAX,
+};
 use super::queue::Queue;
 use super::tables::{self, Readable};
 use super::trouble::{self, Trouble};
@@ -63,7 +67,15 @@ impl Local {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => begin(path, options)?,
             Err(error) => return Err(super::directory::fault(path, &error)),
         }
-        Self::open_with_backend(backend(path, false)?, Expect::Tables, &place, options)
+        let begun = Instant::now();
+        loop {
+            let opened = Self::open_with_backend(backend(path, false)?, Expect::Tables, &place, options);
+            // A process that was killed lets go of its files one after the other: it may still have this one for a moment.
+            match opened {
+                Err(Fault::Owner(_)) if begun.elapsed() < ELECTION_MAX => thread::sleep(ELECTION_PAUSE),
+                opened => return opened,
+            }
+        }
     }
 
     /// The store on any backend: for tests that stop the world at a chosen write.
@@ -109,6 +121,8 @@ impl Local {
         Err(self.broken.get_or_init(|| fault).clone())
     }
 
+    /// A snapshot. INVARIANT: single rows are read with `get_owned` only: what plain `get` gives does not keep the
+    /// snapshot, and a commit may free the page under it.
     fn reading(&self) -> Result<Readable, Trouble> {
         Ok(Readable(self.database.begin_read()?))
     }
@@ -208,7 +222,7 @@ fn furnish(database: &Database) -> Result<(), Trouble> {
 /// All tables are there, as full as they should be, and of a version that this wfhost knows.
 fn verify(database: &Database, place: &str) -> Result<(), Trouble> {
     let reading = Readable(database.begin_read()?);
-    let version = reading.meta()?.get(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
+    let version = reading.meta()?.get_owned(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
     let Some(version) = version else {
         return Err(Trouble::Fault(trouble::damaged(place, "its version is missing")));
     };
@@ -241,7 +255,7 @@ fn listed_head(
     session: SessionId,
     query: &Query,
 ) -> Result<Option<Listed>, Trouble> {
-    let Some(row) = heads.get(&session.to_bytes())? else {
+    let Some(row) = heads.get_owned(&session.to_bytes())? else {
         let reason = "its record is missing".to_owned();
         return Ok(Some(Listed::Unreadable(session, reason)));
     };
@@ -258,7 +272,7 @@ fn listed_head(
 impl Store for Local {
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
         self.guarded(|| {
-            let row = self.reading()?.heads()?.get(&session.to_bytes())?;
+            let row = self.reading()?.heads()?.get_owned(&session.to_bytes())?;
             let row = row.map(|row| format::read_row(row.value(), session)).transpose()?;
             Ok(row.map(|row| row.head))
         })
@@ -268,11 +282,12 @@ impl Store for Local {
         self.guarded(|| {
             let table = self.reading()?.lines()?;
             let (first, last) = (tables::line_key(session, from), tables::line_key(session, u64::MAX));
+            let bytes_max = limit.bytes.min(ANSWER_BYTES_MAX);
             let mut found: Vec<Line> = Vec::new();
             let mut bytes = 0usize;
             for (number, entry) in (from..).zip(table.range::<&[u8; 24]>(&first..=&last)?) {
                 let (key, record) = entry?;
-                if !found.is_empty() && (found.len() >= limit.lines || bytes >= limit.bytes) {
+                if !found.is_empty() && (found.len() >= limit.lines || bytes >= bytes_max) {
                     break;
                 }
                 if tables::line_number(key.value()) != number {
@@ -281,7 +296,7 @@ impl Store for Local {
                 }
                 let line = format::read_line(record.value(), session, number)?;
                 bytes = bytes.saturating_add(line.len());
-                if !found.is_empty() && bytes > limit.bytes {
+                if !found.is_empty() && bytes > bytes_max {
                     break;
                 }
                 found.push(line);
@@ -296,8 +311,13 @@ impl Store for Local {
             let (first, last) = (tables::memory_key(session, from), tables::memory_key(session, u32::MAX));
             let wanted = usize::try_from(count).unwrap_or(usize::MAX);
             let mut found = Vec::new();
+            let mut bytes = 0usize;
             for entry in table.range::<&[u8; 20]>(&first..=&last)?.take(wanted) {
                 let (key, record) = entry?;
+                bytes = bytes.saturating_add(record.value().len());
+                if !found.is_empty() && bytes > ANSWER_BYTES_MAX {
+                    break;
+                }
                 found.push(format::read_memory(record.value(), session, tables::memory_index(key.value()))?);
             }
             Ok(found)
@@ -321,7 +341,7 @@ impl Store for Local {
 
     fn blob(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, Fault> {
         self.guarded(|| {
-            let row = self.reading()?.blobs()?.get(&digest.0)?;
+            let row = self.reading()?.blobs()?.get_owned(&digest.0)?;
             Ok(row.map(|row| format::read_blob(row.value(), digest)).transpose()?)
         })
     }
@@ -330,7 +350,7 @@ impl Store for Local {
         let what = "a definition or plugin";
         bounded(what, bytes.len(), BLOB_BYTES_MAX)?;
         let digest = Digest::of(bytes);
-        let kept = self.guarded(|| Ok(self.reading()?.blobs()?.get(&digest.0)?.is_some()))?;
+        let kept = self.guarded(|| Ok(self.reading()?.blobs()?.get_owned(&digest.0)?.is_some()))?;
         if !kept {
             self.submit(Job::Keep { digest, record: format::blob(bytes) })?;
         }

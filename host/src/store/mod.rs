@@ -5,16 +5,26 @@ mod backend;
 mod batch;
 mod codec;
 mod directory;
+#[cfg(unix)]
+mod follower;
 mod format;
 mod limits;
 mod local;
+#[cfg(unix)]
+mod owner;
+#[cfg(unix)]
+mod protocol;
 mod queue;
+#[cfg(unix)]
+mod shared;
+#[cfg(unix)]
+mod socket;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod trouble;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use local::{Expect, Local};
@@ -25,9 +35,10 @@ use crate::session::model::{Digest, Head, Line, Millis, SessionId};
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// The head of a session, if there is one.
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault>;
-    /// Journal lines from number `from` (the first is 1), oldest first, until a limit is reached (at least one line).
+    /// Journal lines from number `from` (the first is 1), oldest first, until a limit is reached (at least one line). One
+    /// answer holds at most 32 MiB: fewer lines than asked for do not mean that there are no more.
     fn lines(&self, session: SessionId, from: u64, limit: Limit) -> Result<Vec<Line>, Fault>;
-    /// Memories from index `from` (the first is 0), oldest first, at most `count`.
+    /// Memories from index `from` (the first is 0), oldest first, at most `count` and 32 MiB.
     fn memories(&self, session: SessionId, from: u32, count: u32) -> Result<Vec<String>, Fault>;
     /// Sessions, newest start first. A record that cannot be read is an item of its own and hides no other.
     fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault>;
@@ -212,6 +223,17 @@ impl std::fmt::Debug for Options {
 /// The store in a data directory, which is made if it is missing. Any number of processes may open the same one.
 pub fn open(directory: &Path, options: Options) -> Result<Arc<dyn Store>, Fault> {
     let directory = directory::enter(directory)?;
+    at(directory, options)
+}
+
+#[cfg(unix)]
+fn at(directory: PathBuf, options: Options) -> Result<Arc<dyn Store>, Fault> {
+    Ok(Arc::new(shared::Shared::open(directory, options)?))
+}
+
+/// Without Unix-domain sockets a second process is told who is in its way.
+#[cfg(not(unix))]
+fn at(directory: PathBuf, options: Options) -> Result<Arc<dyn Store>, Fault> {
     Ok(Arc::new(Local::open(&directory::database(&directory), &options)?))
 }
 

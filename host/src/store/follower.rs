@@ -1,0 +1,146 @@
+//! A process that reaches the store through its owner: a few connections, one call at a time on each. That a connection
+//! broke is told apart from an owner that is there and silent; what to do about it is not decided here.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::limits::{CONNECTIONS_MAX, OWNER_SILENCE_MAX};
+use super::protocol::{self, Call, Reply};
+use super::queue::lock;
+use super::{Fault, socket};
+
+/// The follower's side.
+#[derive(Debug)]
+pub(super) struct Follower {
+    directory: PathBuf,
+    lines: Mutex<Lines>,
+    freed: Condvar,
+    owner: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    idle: Vec<UnixStream>,
+    open: usize,
+}
+
+/// A call did not reach its answer.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// There is no owner there, or it went away. Whether the call was carried out is not known.
+    Lost,
+    /// There is no point in trying again now.
+    Fault(Fault),
+}
+
+impl Follower {
+    /// Meets the owner.
+    pub(super) fn connect(directory: &Path) -> Result<Self, Miss> {
+        let follower = Self {
+            directory: directory.to_owned(),
+            lines: Mutex::new(Lines::default()),
+            freed: Condvar::new(),
+            owner: AtomicU64::new(0),
+        };
+        let first = follower.dial()?;
+        *lock(&follower.lines) = Lines { idle: vec![first], open: 1 };
+        Ok(follower)
+    }
+
+    /// Asks the owner.
+    pub(super) fn ask(&self, call: &Call) -> Result<Reply, Miss> {
+        let stream = self.line()?;
+        let answered = protocol::send(&stream, &call.bytes()).and_then(|()| protocol::receive(&stream));
+        let answered = answered.map_err(|error| self.miss(&error)).and_then(|body| {
+            let odd = |_| self.miss(&io::ErrorKind::InvalidData.into());
+            protocol::read_outcome(&body).map_err(odd)?.map_err(Miss::Fault)
+        });
+        // After a fault in a whole answer the connection is still in step; after anything else it is not.
+        let in_step = match &answered {
+            Ok(_) => true,
+            Err(Miss::Fault(fault)) => !matches!(fault, Fault::Owner(_)),
+            Err(Miss::Lost) => false,
+        };
+        self.hang_up(in_step.then_some(stream));
+        answered
+    }
+
+    /// A connection of one's own for a call: an idle one, a new one, or the next that gets free.
+    fn line(&self) -> Result<UnixStream, Miss> {
+        let mut lines = lock(&self.lines);
+        loop {
+            if let Some(stream) = lines.idle.pop() {
+                return Ok(stream);
+            }
+            if lines.open < CONNECTIONS_MAX {
+                lines.open += 1;
+                break;
+            }
+            lines = self.freed.wait(lines).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(lines);
+        self.dial().inspect_err(|_| self.hang_up(None))
+    }
+
+    fn hang_up(&self, kept: Option<UnixStream>) {
+        let mut lines = lock(&self.lines);
+        match kept {
+            Some(stream) => lines.idle.push(stream),
+            None => lines.open = lines.open.saturating_sub(1),
+        }
+        drop(lines);
+        self.freed.notify_one();
+    }
+
+    fn dial(&self) -> Result<UnixStream, Miss> {
+        let stream = socket::connect(&self.directory, OWNER_SILENCE_MAX).map_err(|error| self.miss(&error))?;
+        let greeted = protocol::send(&stream, &protocol::greeting()).and_then(|()| protocol::receive(&stream));
+        let greeting = greeted.map_err(|error| self.miss(&error))?;
+        let owner = protocol::read_greeting(&greeting).map_err(|stranger| {
+            Miss::Fault(Fault::Owner(format!(
+                "{stranger}, in `{}`; end that one, or name another with `--data DIR`",
+                self.directory.display()
+            )))
+        })?;
+        self.owner.store(owner, Ordering::Relaxed);
+        Ok(stream)
+    }
+
+    fn miss(&self, error: &io::Error) -> Miss {
+        use io::ErrorKind::{InvalidData, InvalidFilename, PermissionDenied, TimedOut, WouldBlock};
+        let kind = error.kind();
+        if matches!(kind, WouldBlock | TimedOut) {
+            return Miss::Fault(silent(&self.directory, self.owner.load(Ordering::Relaxed)));
+        }
+        if matches!(kind, InvalidData | InvalidFilename | PermissionDenied) {
+            let shown = self.directory.display();
+            return Miss::Fault(Fault::Owner(format!("the socket in `{shown}` cannot be used: {error}")));
+        }
+        Miss::Lost
+    }
+}
+
+/// The fault that an owner does not answer; 0 stands for a process that is known from the lock file only.
+fn silent(directory: &Path, process: u64) -> Fault {
+    let process = match process {
+        0 => holder(directory),
+        process => format!("process {process}"),
+    };
+    Fault::Owner(format!(
+        "{process} holds the store in `{}` and has been silent for {} s: it is stopped, hangs, or waits for its disk; \
+         let it go on or end it, and another takes over",
+        directory.display(),
+        OWNER_SILENCE_MAX.as_secs(),
+    ))
+}
+
+/// Who holds the lock, as far as its file tells.
+pub(super) fn holder(directory: &Path) -> String {
+    match std::fs::read_to_string(super::shared::lock_path(directory)) {
+        Ok(text) if text.trim().parse::<u32>().is_ok() => format!("process {}", text.trim()),
+        Ok(_) | Err(_) => "another process".to_owned(),
+    }
+}

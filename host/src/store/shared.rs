@@ -1,0 +1,188 @@
+//! One store for all processes on a data directory. One of them is the owner, the others are followers, and when the
+//! owner goes the rest settle who is next. A call that was under way is sent again; a commit may be, because the owner
+//! recognises a change that it has. No process ever signals another or breaks its lock.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use super::follower::{Follower, Miss, holder};
+use super::limits::{ELECTION_MAX, ELECTION_PAUSE, RESENDS_MAX};
+use super::owner::Owner;
+use super::protocol::{Call, Reply};
+use super::queue::lock;
+use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
+use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+
+/// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
+pub(super) fn lock_path(directory: &Path) -> PathBuf {
+    directory.join("lock")
+}
+
+/// The store, whoever owns it at the moment.
+#[derive(Debug)]
+pub(super) struct Shared {
+    directory: PathBuf,
+    options: Options,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    role: Arc<Role>,
+    /// The last vain try to settle: those who waited for it need not try again.
+    vain: Option<(Instant, Fault)>,
+}
+
+#[derive(Debug)]
+enum Role {
+    Owner(Owner),
+    Follower(Follower),
+}
+
+impl Shared {
+    /// Becomes the owner, or finds it.
+    pub(super) fn open(directory: PathBuf, options: Options) -> Result<Self, Fault> {
+        let role = Arc::new(settle(&directory, &options)?);
+        Ok(Self { directory, options, state: Mutex::new(State { role, vain: None }) })
+    }
+
+    fn call(&self, call: Call) -> Result<Reply, Fault> {
+        let mut role = Arc::clone(&lock(&self.state).role);
+        for _ in 0..RESENDS_MAX {
+            let follower = match &*role {
+                Role::Owner(owner) => return call.run(owner.local()),
+                Role::Follower(follower) => follower,
+            };
+            match follower.ask(&call) {
+                Ok(reply) => return Ok(reply),
+                Err(Miss::Fault(fault)) => return Err(fault),
+                Err(Miss::Lost) => role = self.next_role(&role)?,
+            }
+        }
+        Err(Fault::Owner(format!("it went away {RESENDS_MAX} times during one call")))
+    }
+
+    /// The role after this one was lost. Of all the calls that lost it one settles, the others wait for it.
+    fn next_role(&self, lost: &Arc<Role>) -> Result<Arc<Role>, Fault> {
+        let asked = Instant::now();
+        let mut state = lock(&self.state);
+        if !Arc::ptr_eq(&state.role, lost) {
+            return Ok(Arc::clone(&state.role));
+        }
+        if let Some((when, fault)) = &state.vain
+            && *when >= asked
+        {
+            return Err(fault.clone());
+        }
+        match settle(&self.directory, &self.options) {
+            Ok(role) => {
+                if matches!(role, Role::Owner(_)) {
+                    let shown = self.directory.display();
+                    let passed = asked.elapsed().as_millis();
+                    (self.options.notice)(&format!("took over the store in `{shown}` within {passed} ms"));
+                }
+                state.role = Arc::new(role);
+                state.vain = None;
+                Ok(Arc::clone(&state.role))
+            }
+            Err(fault) => {
+                state.vain = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+}
+
+/// Takes the lock or meets who has it, whichever works first.
+fn settle(directory: &Path, options: &Options) -> Result<Role, Fault> {
+    let begun = Instant::now();
+    loop {
+        if let Some(lock) = claim(directory)? {
+            return Owner::start(directory, lock, options).map(Role::Owner);
+        }
+        match Follower::connect(directory) {
+            Ok(follower) => return Ok(Role::Follower(follower)),
+            Err(Miss::Fault(fault)) => return Err(fault),
+            // It may be on its way out, or not yet listening.
+            Err(Miss::Lost) => thread::sleep(ELECTION_PAUSE),
+        }
+        if begun.elapsed() > ELECTION_MAX {
+            let (process, shown) = (holder(directory), directory.display());
+            return Err(Fault::Owner(format!(
+                "{process} holds the store in `{shown}` but lets nobody in; end it, or name another with `--data DIR`"
+            )));
+        }
+    }
+}
+
+/// The lock, if nobody has it.
+fn claim(directory: &Path) -> Result<Option<File>, Fault> {
+    let path = lock_path(directory);
+    let mut open = File::options();
+    open.read(true).write(true).create(true).truncate(false);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    let file = open.open(&path).map_err(|error| directory::fault(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(directory::fault(&path, &error)),
+    }
+}
+
+fn odd<T>() -> Result<T, Fault> {
+    Err(Fault::Owner("it answered something that was not asked".to_owned()))
+}
+
+impl Store for Shared {
+    fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
+        let Reply::Head(head) = self.call(Call::Head(session))? else { return odd() };
+        Ok(head.map(|head| *head))
+    }
+
+    fn lines(&self, session: SessionId, from: u64, limit: Limit) -> Result<Vec<Line>, Fault> {
+        let Reply::Lines(lines) = self.call(Call::Lines(session, from, limit))? else { return odd() };
+        Ok(lines)
+    }
+
+    fn memories(&self, session: SessionId, from: u32, count: u32) -> Result<Vec<String>, Fault> {
+        let Reply::Memories(memories) = self.call(Call::Memories(session, from, count))? else { return odd() };
+        Ok(memories)
+    }
+
+    fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
+        let Reply::List(listed) = self.call(Call::List(query.clone()))? else { return odd() };
+        Ok(listed)
+    }
+
+    fn due(&self, now: Millis, limit: usize) -> Result<Vec<SessionId>, Fault> {
+        let Reply::Due(sessions) = self.call(Call::Due(now, limit))? else { return odd() };
+        Ok(sessions)
+    }
+
+    fn blob(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, Fault> {
+        let Reply::Blob(blob) = self.call(Call::Blob(digest))? else { return odd() };
+        Ok(blob)
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault> {
+        let Reply::Keep(digest) = self.call(Call::Keep(Arc::from(bytes)))? else { return odd() };
+        Ok(digest)
+    }
+
+    fn commit(&self, change: Change) -> Result<Committed, Fault> {
+        let Reply::Commit(committed) = self.call(Call::Commit(Box::new(change)))? else { return odd() };
+        Ok(committed)
+    }
+
+    fn report(&self) -> Result<Report, Fault> {
+        let follows = matches!(&*lock(&self.state).role, Role::Follower(_));
+        let Reply::Report(mut report) = self.call(Call::Report)? else { return odd() };
+        if follows {
+            "follower".clone_into(&mut report.role);
+        }
+        Ok(report)
+    }
+}
