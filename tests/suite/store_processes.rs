@@ -2,6 +2,7 @@
 //! confirmed is there, once.
 
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use wfhost::session::model::SessionId;
-use wfhost::store::{self, Limit, Options, Store};
+use wfhost::store::{self, Fault, Limit, Options, Store};
 
 const ALL: Limit = Limit { lines: usize::MAX, bytes: usize::MAX };
 /// How soon a killed owner must have a successor that answers.
@@ -193,4 +194,33 @@ fn a_killed_owner_is_succeeded_and_nothing_confirmed_is_lost_or_doubled() {
         assert_eq!(found, wanted, "{session}");
         assert!(found.len() as u64 >= newest, "{session}: {} of {newest}", found.len());
     }
+}
+
+fn signal(worker: &Worker, name: &str) {
+    let sent = Command::new("kill").args([name, &worker.child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_stopped_owner_is_a_fault_in_time_and_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, receiver) = channel();
+    let worker = Worker::start(folder.path(), &["stream", "100", "1"], &sender);
+    assert_eq!(receiver.recv().unwrap().1, "open owner");
+    let patience = Duration::from_millis(400);
+    let options = Options { patience, ..Options::default() };
+    let follower = store::open(folder.path(), options.clone()).unwrap();
+    let before = follower.report().unwrap();
+    assert_eq!(before.role, "follower");
+    signal(&worker, "-STOP");
+    let begun = Instant::now();
+    for fault in [follower.report().unwrap_err(), store::open(folder.path(), options).unwrap_err()] {
+        let words = fault.to_string();
+        assert!(matches!(fault, Fault::Owner(_)) && words.contains(&worker.child.id().to_string()), "{words}");
+    }
+    assert!(begun.elapsed() < patience * 5, "{:?}", begun.elapsed());
+    signal(&worker, "-CONT");
+    assert_eq!(follower.report().unwrap().role, "follower");
+    assert!(worker.finish());
+    assert_eq!(follower.report().unwrap().role, "owner");
 }

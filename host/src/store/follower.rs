@@ -6,8 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
-use super::limits::{CONNECTIONS_MAX, OWNER_SILENCE_MAX};
+use super::limits::CONNECTIONS_MAX;
 use super::protocol::{self, Call, Reply};
 use super::queue::lock;
 use super::{Fault, socket};
@@ -16,6 +17,7 @@ use super::{Fault, socket};
 #[derive(Debug)]
 pub(super) struct Follower {
     directory: PathBuf,
+    patience: Duration,
     lines: Mutex<Lines>,
     freed: Condvar,
     owner: AtomicU64,
@@ -38,9 +40,10 @@ pub(super) enum Miss {
 
 impl Follower {
     /// Meets the owner.
-    pub(super) fn connect(directory: &Path) -> Result<Self, Miss> {
+    pub(super) fn connect(directory: &Path, patience: Duration) -> Result<Self, Miss> {
         let follower = Self {
             directory: directory.to_owned(),
+            patience,
             lines: Mutex::new(Lines::default()),
             freed: Condvar::new(),
             owner: AtomicU64::new(0),
@@ -96,7 +99,7 @@ impl Follower {
     }
 
     fn dial(&self) -> Result<UnixStream, Miss> {
-        let stream = socket::connect(&self.directory, OWNER_SILENCE_MAX).map_err(|error| self.miss(&error))?;
+        let stream = socket::connect(&self.directory, self.patience).map_err(|error| self.miss(&error))?;
         let greeted = protocol::send(&stream, &protocol::greeting()).and_then(|()| protocol::receive(&stream));
         let greeting = greeted.map_err(|error| self.miss(&error))?;
         let owner = protocol::read_greeting(&greeting).map_err(|stranger| {
@@ -113,7 +116,7 @@ impl Follower {
         use io::ErrorKind::{InvalidData, InvalidFilename, PermissionDenied, TimedOut, WouldBlock};
         let kind = error.kind();
         if matches!(kind, WouldBlock | TimedOut) {
-            return Miss::Fault(silent(&self.directory, self.owner.load(Ordering::Relaxed)));
+            return Miss::Fault(self.silent());
         }
         if matches!(kind, InvalidData | InvalidFilename | PermissionDenied) {
             let shown = self.directory.display();
@@ -121,20 +124,21 @@ impl Follower {
         }
         Miss::Lost
     }
-}
 
-/// The fault that an owner does not answer; 0 stands for a process that is known from the lock file only.
-fn silent(directory: &Path, process: u64) -> Fault {
-    let process = match process {
-        0 => holder(directory),
-        process => format!("process {process}"),
-    };
-    Fault::Owner(format!(
-        "{process} holds the store in `{}` and has been silent for {} s: it is stopped, hangs, or waits for its disk; \
-         let it go on or end it, and another takes over",
-        directory.display(),
-        OWNER_SILENCE_MAX.as_secs(),
-    ))
+    /// The fault that the owner does not answer.
+    fn silent(&self) -> Fault {
+        let process = match self.owner.load(Ordering::Relaxed) {
+            // It never said its name: the lock file may know it.
+            0 => holder(&self.directory),
+            process => format!("process {process}"),
+        };
+        Fault::Owner(format!(
+            "{process} holds the store in `{}` and has been silent for {:?}: it is stopped, hangs, or waits for its \
+             disk; let it go on or end it, and another takes over",
+            self.directory.display(),
+            self.patience,
+        ))
+    }
 }
 
 /// Who holds the lock, as far as its file tells.

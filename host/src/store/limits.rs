@@ -31,7 +31,8 @@ pub(super) const ANSWER_BYTES_MAX: usize = 32 << 20;
 pub(super) const CLIENTS_MAX: usize = 512;
 /// LIMIT: connections that a follower opens; calls past it wait for one.
 pub(super) const CONNECTIONS_MAX: usize = 16;
-/// LIMIT: how long an owner may leave a call unanswered before it counts as stopped.
+/// LIMIT: how long an owner may leave a call unanswered before it counts as stopped,
+/// unless told otherwise.
 pub(super) const OWNER_SILENCE_MAX: Duration = Duration::from_secs(5);
 /// LIMIT: how long a client may take over the rest of a frame that it began, or over reading its answer.
 pub(super) const CLIENT_SILENCE_MAX: Duration = Duration::from_secs(10);

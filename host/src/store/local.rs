@@ -106,19 +106,22 @@ impl Local {
         Ok(Self { database, queue, gauge, place: place.to_owned(), role: "owner", broken })
     }
 
-    /// Runs an operation on the database; remembers what makes every later one pointless.
+    /// Runs an operation on the database. A failure of the disk is remembered; a page that makes no sense is the matter
+    /// of those who read it.
     fn guarded<T>(&self, operation: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Fault> {
         if let Some(fault) = self.broken.get() {
             return Err(fault.clone());
         }
-        let result = catch_unwind(AssertUnwindSafe(operation));
-        let fault = match result {
+        let fault = match catch_unwind(AssertUnwindSafe(operation)) {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(Trouble::Fault(fault))) => return Err(fault),
             Ok(Err(Trouble::Database(error))) => trouble::fault(&self.place, &error, self.gauge.failure.get()),
             Err(_) => trouble::panicked(&self.place),
         };
-        Err(self.broken.get_or_init(|| fault).clone())
+        if matches!(fault, Fault::Io(_)) {
+            return Err(self.broken.get_or_init(|| fault).clone());
+        }
+        Err(fault)
     }
 
     /// A snapshot. INVARIANT: single rows are read with `get_owned` only: what plain `get` gives does not keep the
@@ -151,7 +154,11 @@ impl Local {
             let jobs: Vec<&Job> = batch.iter().map(|slot| &slot.job).collect();
             let length = self.gauge.length.load(Ordering::Relaxed);
             let answers = self.guarded(|| batch::run(&self.database, length, &jobs));
-            answers.unwrap_or_else(|fault| jobs.iter().map(|_| Err(fault.clone())).collect())
+            answers.unwrap_or_else(|fault| {
+                // Whatever stopped a batch as a whole, nothing more is written: what the pages hold is not known.
+                let fault = self.broken.get_or_init(|| fault);
+                jobs.iter().map(|_| Err(fault.clone())).collect()
+            })
         })
     }
 

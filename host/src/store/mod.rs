@@ -26,6 +26,7 @@ mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use local::{Expect, Local};
 
@@ -203,20 +204,28 @@ pub struct Options {
     pub cache_bytes: usize,
     /// When a commit counts as done.
     pub durability: Durability,
+    /// How long the process that owns the store may leave a call of this one unanswered before that is a fault.
+    pub patience: Duration,
     /// Where lines for an operator go.
     pub notice: Notice,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: limits::CACHE_BYTES, durability: Durability::default(), notice: Arc::new(|_| {}) }
+        Self {
+            cache_bytes: limits::CACHE_BYTES,
+            durability: Durability::default(),
+            patience: limits::OWNER_SILENCE_MAX,
+            notice: Arc::new(|_| {}),
+        }
     }
 }
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Options");
-        shown.field("cache_bytes", &self.cache_bytes).field("durability", &self.durability).finish_non_exhaustive()
+        shown.field("cache_bytes", &self.cache_bytes).field("durability", &self.durability);
+        shown.field("patience", &self.patience).finish_non_exhaustive()
     }
 }
 

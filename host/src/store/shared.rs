@@ -103,7 +103,7 @@ fn settle(directory: &Path, options: &Options) -> Result<Role, Fault> {
         if let Some(lock) = claim(directory)? {
             return Owner::start(directory, lock, options).map(Role::Owner);
         }
-        match Follower::connect(directory) {
+        match Follower::connect(directory, options.patience) {
             Ok(follower) => return Ok(Role::Follower(follower)),
             Err(Miss::Fault(fault)) => return Err(fault),
             // It may be on its way out, or not yet listening.
@@ -178,9 +178,8 @@ impl Store for Shared {
     }
 
     fn report(&self) -> Result<Report, Fault> {
-        let follows = matches!(&*lock(&self.state).role, Role::Follower(_));
         let Reply::Report(mut report) = self.call(Call::Report)? else { return odd() };
-        if follows {
+        if matches!(&*lock(&self.state).role, Role::Follower(_)) {
             "follower".clone_into(&mut report.role);
         }
         Ok(report)

@@ -3,6 +3,10 @@
 mod crash;
 mod format;
 mod local;
+#[cfg(unix)]
+mod protocol;
+#[cfg(unix)]
+mod shared;
 
 use std::sync::Arc;
 
