@@ -4,7 +4,7 @@
 //! - contract: `model` (its records), `Dialect`, `export!`
 //! - values: `value`, `json`, `python`
 //! - documents: `yaml`, `diagnostic`, `nearest`
-//! - running: `template`, `reply`
+//! - running: `packed`, `template`, `reply`, `time`
 //! - tests: `native`, a host in memory that drives a dialect without wasm
 
 pub mod bindings;
@@ -14,9 +14,11 @@ pub mod export;
 pub mod json;
 pub mod model;
 pub mod nearest;
+pub mod packed;
 pub mod python;
 pub mod reply;
 pub mod template;
+pub mod time;
 pub mod value;
 pub mod yaml;
 

@@ -3,7 +3,8 @@
 /// The candidate at a distance of at most a third of the word's length, in single-letter edits and swaps; the first of equals.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (word.chars().count() / 3).max(1);
-    let scored = candidates.into_iter().map(|candidate| (distance(word, candidate), candidate));
+    let near = |candidate: &&str| candidate.len().abs_diff(word.len()) <= allowed * 4;
+    let scored = candidates.into_iter().filter(near).map(|candidate| (distance(word, candidate), candidate));
     let best = scored.min_by_key(|(distance, _)| *distance)?;
     (best.0 <= allowed && best.1 != word).then_some(best.1)
 }

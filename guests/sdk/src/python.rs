@@ -128,7 +128,7 @@ pub fn str(value: &Value) -> String {
 fn is_printable(c: char) -> bool {
     c == ' ' || matches!(c, ' '..='~') || {
         let pair: String = ['a', c].into_iter().collect();
-        !pair.escape_debug().nth(1).is_some_and(|first| first == '\\')
+        pair.escape_debug().nth(1).is_none_or(|first| first != '\\')
     }
 }
 

@@ -10,7 +10,8 @@ pub use load::{Loaded, load};
 pub use scalar::Schema;
 
 use crate::model::{Severity, Span};
-use crate::value::Int;
+use crate::python;
+use crate::value::{Int, Value};
 
 /// LIMIT: bytes of one document.
 pub const BYTES_MAX: usize = 8 << 20;
@@ -99,6 +100,38 @@ impl Node {
     /// The member of that name, key and value.
     pub fn pair(&self, key: &str) -> Option<&Pair> {
         self.as_map()?.iter().find(|pair| pair.key.as_str() == Some(key))
+    }
+
+    /// The node as a value: dates and the like as text, keys of other types as Python would print them.
+    pub fn value(&self) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Bool(flag) => Value::Bool(*flag),
+            Data::Int(int) => Value::Int(int.clone()),
+            Data::Float(float) => Value::Float(*float),
+            Data::Str(text) | Data::Date(text) | Data::Binary(text) => Value::Str(text.clone()),
+            Data::List(items) => Value::List(items.iter().map(Self::value).collect()),
+            Data::Set(pairs) | Data::Map(pairs) => {
+                let members = pairs.iter().map(|pair| (python::str(&pair.key.value()), pair.value.value()));
+                Value::Map(members.collect())
+            }
+        }
+    }
+
+    /// What it is, in words.
+    pub fn kind(&self) -> &'static str {
+        match self.data {
+            Data::Null => "nothing",
+            Data::Bool(true) => "`true`",
+            Data::Bool(false) => "`false`",
+            Data::Int(_) | Data::Float(_) => "a number",
+            Data::Str(_) => "a text",
+            Data::Date(_) => "a date",
+            Data::Binary(_) => "binary data",
+            Data::Set(_) => "a set",
+            Data::List(_) => "a list",
+            Data::Map(_) => "a mapping",
+        }
     }
 
     /// The value of the member of that name.
