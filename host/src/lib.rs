@@ -5,9 +5,11 @@
 //! `mcp` (the wire), `cli` (the command line). `host/README.md` holds the invariants.
 
 pub mod catalogue;
+pub mod cli;
 pub mod clock;
 mod files;
 pub mod limits;
+pub mod mcp;
 pub mod plugin;
 pub mod session;
 pub mod store;

@@ -90,13 +90,17 @@ impl Host {
                 }
                 NeedKind::AgentTool { .. } | NeedKind::Timer(_) => break,
             };
+            let answered = value.is_ok();
             let reply = Reply { request: id, value };
             let Some(next) = effects.blocking(|| self.reply(caller, session, &reply, source))? else { break };
-            // A refused reply moved nothing: the caller gets what the turn before said.
-            if next.opened.is_empty() && self.still_open(caller, session, &reply.request)? {
+            let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
+            // A refused value is told with its reason; a refused failure leaves what the turn before said.
+            if answered || !refused {
+                advanced = next;
+            }
+            if refused {
                 break;
             }
-            advanced = next;
         }
         Ok(Driven { advanced, asks: None })
     }

@@ -97,6 +97,12 @@ impl Host {
         &self.store
     }
 
+    /// Fresh entropy, for keys.
+    #[must_use]
+    pub fn entropy(&self) -> u128 {
+        self.clock.entropy()
+    }
+
     /// What this session runs on: what it began with, wherever that is now.
     pub(super) fn pinned(&self, head: &Head) -> Result<Pinned, Fault> {
         Ok(Pinned { plugin: self.plugin(head)?, definition: self.definition(head)? })

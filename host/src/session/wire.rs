@@ -224,6 +224,15 @@ pub fn need_kind(text: &str) -> Option<NeedKind> {
     ["tool-list", "completion", "workflow"].into_iter().find(|k| object.get(k).is_some()).map(|what| NeedKind::Host { what })
 }
 
+/// The schema of the value that a kept need asks for, if it asks for an answer.
+#[must_use]
+pub fn answer_schema(need: &str) -> Option<String> {
+    match need_kind(need)? {
+        NeedKind::Answer { schema, .. } => Some(schema),
+        NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => None,
+    }
+}
+
 fn audience(audience: contract::Audience) -> &'static str {
     match audience {
         contract::Audience::Human => "human",

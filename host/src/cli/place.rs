@@ -1,0 +1,156 @@
+//! From the operator's words to a host: the data folder by the platform's convention, the plugins, the documents.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Data, Documents, print};
+use crate::catalogue::{Catalogue, Plugins};
+use crate::clock::System;
+use crate::plugin::contract::Severity;
+use crate::plugin::{Runtime, RuntimeOptions};
+use crate::session::{Host, HostOptions};
+use crate::store::{self, Store};
+
+impl Data {
+    /// The folder: the one that was named, else the platform's.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        if let Some(named) = &self.data {
+            return Ok(named.clone());
+        }
+        default_folder().context(
+            "there is no folder for sessions: neither HOME nor XDG_DATA_HOME is set. Name one with `--data DIR` or \
+             WFHOST_DATA, or keep sessions in memory only with `serve --ephemeral`",
+        )
+    }
+
+    /// The store in that folder.
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>> {
+        let folder = self.folder()?;
+        let options = store::Options { notice: Arc::new(|text: &str| print::note(text)), ..store::Options::default() };
+        Ok(store::open(&folder, options)?)
+    }
+
+    /// Where native code of plugins is kept: in the data folder, else in the platform's folder for what can be made again.
+    pub(crate) fn cache(&self) -> Option<PathBuf> {
+        let folder = match &self.data {
+            Some(named) => Some(named.clone()),
+            None => cache_folder().or_else(default_folder),
+        };
+        Some(folder?.join("native"))
+    }
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name)?;
+    let path = PathBuf::from(value);
+    path.is_absolute().then_some(path)
+}
+
+fn default_folder() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return Some(variable("LOCALAPPDATA")?.join("wfhost"));
+    }
+    if cfg!(target_os = "macos") {
+        return Some(variable("HOME")?.join("Library/Application Support/wfhost"));
+    }
+    let share = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")))?;
+    Some(share.join("wfhost"))
+}
+
+fn cache_folder() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return None;
+    }
+    if cfg!(target_os = "macos") {
+        return Some(variable("HOME")?.join("Library/Caches/wfhost"));
+    }
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(cache.join("wfhost"))
+}
+
+impl Documents {
+    /// The plugins that were named, or all built-in ones.
+    pub(crate) fn plugins(&self, cache: Option<PathBuf>) -> Result<Plugins> {
+        let runtime = runtime(cache)?;
+        Ok(Plugins::choose(&runtime, &self.plugins)?)
+    }
+
+    /// A host over the documents, in this store.
+    pub(crate) fn host(&self, store: Arc<dyn Store>, cache: Option<PathBuf>, options: HostOptions) -> Result<Host> {
+        let plugins = self.plugins(cache)?;
+        Ok(Host::new(store, Arc::new(System), (plugins, self.places.clone()), options)?)
+    }
+
+    /// The documents' places, for messages.
+    pub(crate) fn shown(&self) -> String {
+        self.places.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
+    }
+
+    pub(crate) fn places(&self) -> &[PathBuf] {
+        &self.places
+    }
+}
+
+/// An engine; what it could not have is told.
+pub(crate) fn runtime(cache: Option<PathBuf>) -> Result<Arc<Runtime>> {
+    let runtime = Runtime::new(RuntimeOptions { cache, ..RuntimeOptions::default() })?;
+    if let Some(warning) = &runtime.warning {
+        print::note(warning);
+    }
+    Ok(Arc::new(runtime))
+}
+
+/// A host without documents, for commands that look at sessions.
+pub(crate) fn bare_host(data: &Data) -> Result<Host> {
+    let runtime = runtime(data.cache())?;
+    let plugins = Plugins::choose(&runtime, &[])?;
+    Ok(Host::new(data.store()?, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?)
+}
+
+/// One line a finding: file, place, what, and what to do.
+pub(crate) fn findings(catalogue: &Catalogue) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in catalogue.findings() {
+        let d = &finding.diagnostic;
+        let place = d.span.as_ref().map(|s| format!(":{}:{}", s.start.line, s.start.column)).unwrap_or_default();
+        let kind = severity(d.severity);
+        let help = d.help.as_ref().map(|h| format!(" ({h})")).unwrap_or_default();
+        lines.push(format!("{}{place}: {kind}[{}]: {}{help}", finding.file, d.code, d.message));
+    }
+    for clash in &catalogue.clashes {
+        lines.push(format!("`{}`: `{}` and `{}` both claim it; the first is served", clash.name, clash.first, clash.second));
+    }
+    lines
+}
+
+/// A severity's name.
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+/// Refuses to go on when there is nothing to serve, or, if strict, when anything is wrong.
+pub(crate) fn insist(documents: &Documents, catalogue: &Catalogue, strict: bool) -> Result<()> {
+    if catalogue.files.is_empty() {
+        bail!("no documents found in {}", documents.shown());
+    }
+    let bad = catalogue.files.iter().filter(|f| f.is_bad()).count();
+    if catalogue.offered.is_empty() {
+        bail!("none of the {bad} documents in {} can be served (see above)", documents.shown());
+    }
+    if strict && (bad > 0 || !catalogue.clashes.is_empty()) {
+        bail!("{bad} documents are bad (see above), and `--strict` serves all or none");
+    }
+    Ok(())
+}
+
+/// Whether a path is inside another, for messages only.
+#[must_use]
+pub(crate) fn is_default(data: &Data, folder: &Path) -> bool {
+    data.data.is_none() && default_folder().is_some_and(|d| d == folder)
+}

@@ -1,0 +1,186 @@
+//! `wfhost serve`: the main job.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use super::{Data, Documents, place, print};
+use crate::catalogue::{Catalogue, Watch};
+use crate::limits::SWEEP_EVERY;
+use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
+use crate::session::{Host, HostOptions};
+use crate::store::{self, Store};
+
+/// What `serve` is told.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    documents: Documents,
+    #[command(flatten)]
+    data: Data,
+    /// Serve over HTTP at this address (path /mcp) instead of standard input and output.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+    /// A host name by which the HTTP server may be called, besides the loopback names. Repeatable.
+    #[arg(long = "allow-host", value_name = "HOST[:PORT]")]
+    hosts: Vec<String>,
+    /// An origin whose pages may call the HTTP server, besides loopback ones. Repeatable.
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
+    /// Keep sessions in memory only: they end with this process.
+    #[arg(long)]
+    ephemeral: bool,
+    /// Refuse to start if any document is bad, instead of serving the good ones.
+    #[arg(long)]
+    strict: bool,
+    /// Never ask people through the client; the agent passes questions on.
+    #[arg(long)]
+    no_elicit: bool,
+    /// Take the answer to a question that a person can answer from a person only, never from the agent.
+    #[arg(long)]
+    human_only: bool,
+    /// The name under which clients see this server.
+    #[arg(long, value_name = "NAME", default_value = "wfhost")]
+    name: String,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let host = Arc::new(self.host()?);
+        let catalogue = host.catalogue();
+        tell(&catalogue);
+        place::insist(&self.documents, &catalogue, self.strict)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("the threads that serve cannot be started")?;
+        let code = runtime.block_on(self.serve(host));
+        // Calls that still run are given up with the process: each is one transaction, or none.
+        runtime.shutdown_background();
+        code.map(|()| ExitCode::SUCCESS)
+    }
+
+    fn host(&self) -> Result<Host> {
+        let store: Arc<dyn Store> = if self.ephemeral { store::open_ephemeral()? } else { self.data.store()? };
+        self.documents.host(store, self.data.cache(), HostOptions { human_only: self.human_only })
+    }
+
+    async fn serve(self, host: Arc<Host>) -> Result<()> {
+        let channel = if self.http.is_some() { "http" } else { "stdio" };
+        let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit };
+        let server = Server::new(Arc::clone(&host), options);
+        let ending = CancellationToken::new();
+        end_on_signals(&ending);
+        watch(&server)?;
+        sweep(host);
+        match self.http {
+            None => tokio::select! {
+                () = ending.cancelled() => Ok(()),
+                served = serve_stdio(server) => Ok(served?),
+            },
+            Some(address) => {
+                let options = HttpOptions { hosts: self.hosts, origins: self.origins };
+                let ready = |at: SocketAddr| print::note(format!("listening on http://{at}/mcp"));
+                Ok(serve_http(server, address, options, ending, ready).await?)
+            }
+        }
+    }
+}
+
+/// What is served, and what is not and why.
+fn tell(catalogue: &Catalogue) {
+    for line in place::findings(catalogue) {
+        print::note(line);
+    }
+    for offered in &catalogue.offered {
+        let about = &offered.plugin.about;
+        print::note(format!(
+            "{} {} ({}) serves {} workflow{}",
+            about.name,
+            about.version,
+            offered.plugin.digest.to_string().get(..12).unwrap_or_default(),
+            offered.ids.len(),
+            if offered.ids.len() == 1 { "" } else { "s" }
+        ));
+    }
+}
+
+/// Reads the documents again whenever they change, and tells the clients.
+fn watch(server: &Server) -> Result<()> {
+    let mut watch = Watch::new(server.host().places());
+    #[cfg(unix)]
+    {
+        let waker = watch.waker();
+        let mut hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())?;
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                let _ = waker.send(());
+            }
+        });
+    }
+    let server = server.clone();
+    let handle = tokio::runtime::Handle::current();
+    std::thread::Builder::new().name("documents".into()).spawn(move || {
+        loop {
+            watch.wait();
+            let before = server.host().catalogue();
+            match server.host().reload() {
+                Ok(after) if same(&before, &after) => {}
+                Ok(after) => {
+                    print::note("the documents have changed");
+                    tell(&after);
+                    handle.block_on(server.tell_changed());
+                }
+                Err(fault) => print::note(format!("the documents were not read again: {fault}")),
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether two catalogues say the same.
+fn same(before: &Catalogue, after: &Catalogue) -> bool {
+    let state = |c: &Catalogue| {
+        let definitions: Vec<_> = c.files.iter().map(|f| (f.shown.clone(), f.definitions.iter().map(|d| d.digest).collect::<Vec<_>>())).collect();
+        (definitions, place::findings(c))
+    };
+    state(before) == state(after)
+}
+
+/// Timers and deadlines, from time to time.
+fn sweep(host: Arc<Host>) {
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            let host = Arc::clone(&host);
+            let swept = tokio::task::spawn_blocking(move || host.sweep()).await;
+            if let Ok(Err(fault)) = swept {
+                print::note(format!("timers could not be looked at: {fault}"));
+            }
+        }
+    });
+}
+
+fn end_on_signals(ending: &CancellationToken) {
+    let ending = ending.clone();
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        {
+            let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+            if let Ok(mut terminate) = terminate {
+                tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    _ = terminate.recv() => {}
+                }
+                return ending.cancel();
+            }
+        }
+        let _ = tokio::signal::ctrl_c().await;
+        ending.cancel();
+    });
+}

@@ -1,0 +1,166 @@
+//! Streamable HTTP at `/mcp` and `/mcp/`, and `/health`. Foreign hosts and origins are turned away on every route, so that
+//! no web page can drive a server on the reader's own machine.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::capped::Capped;
+use super::server::Server;
+use crate::limits::HTTP_BODY_BYTES_MAX;
+
+/// The operator's words on HTTP.
+#[derive(Debug, Clone, Default)]
+pub struct HttpOptions {
+    /// Hosts by which the server may be called besides the loopback names: `example.com` or `example.com:8080`.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may call it besides loopback ones: `https://example.com`.
+    pub origins: Vec<String>,
+}
+
+/// The server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpFault {
+    /// The port is taken, or not ours to take.
+    #[error("cannot listen on {address}: {reason}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        reason: String,
+    },
+    /// An address that others can reach, and nothing that keeps them out.
+    #[error(
+        "{0} can be reached from other machines, and this server has no log-in: listen on 127.0.0.1, or name the hosts that \
+         may call it with `--allow-host` behind a proxy that checks who calls"
+    )]
+    Open(IpAddr),
+}
+
+/// The routes, to be mounted into any axum application.
+pub fn router(server: &Server, options: &HttpOptions, ending: CancellationToken) -> Router {
+    let loopback = ["localhost", "127.0.0.1", "[::1]"];
+    let hosts: Vec<String> = loopback.iter().map(|h| (*h).to_owned()).chain(options.hosts.iter().cloned()).collect();
+    let origins: Vec<String> = loopback
+        .iter()
+        .flat_map(|h| [format!("http://{h}:*"), format!("https://{h}:*")])
+        .chain(options.origins.iter().cloned())
+        .collect();
+    let config = StreamableHttpServerConfig::default()
+        .with_json_response(true)
+        .with_allowed_hosts(["::1".to_owned()].into_iter().chain(hosts.iter().cloned()))
+        .with_allowed_origins(origins.iter().cloned())
+        .with_max_request_body_bytes(HTTP_BODY_BYTES_MAX)
+        .with_cancellation_token(ending);
+    let server = server.clone();
+    let service = StreamableHttpService::new(move || Ok(server.connection()), Arc::new(Capped::default()), config);
+    Router::new()
+        .route_service("/mcp", service.clone())
+        .route_service("/mcp/", service)
+        .route("/health", get(|| async { "ok\n" }))
+        .layer(from_fn_with_state(Arc::new(Allowed { hosts, origins }), check))
+}
+
+#[derive(Debug)]
+struct Allowed {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+async fn check(State(allowed): State<Arc<Allowed>>, request: Request, next: Next) -> Response {
+    match allowed.objection(&request) {
+        Some(why) => refused(why),
+        None => next.run(request).await,
+    }
+}
+
+impl Allowed {
+    fn objection(&self, request: &Request) -> Option<&'static str> {
+        let text = |name| request.headers().get(name).map(|v| v.to_str().unwrap_or("?"));
+        let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);
+        let host = text(header::HOST).or(authority);
+        if !host.is_some_and(|h| self.hosts.iter().any(|a| same_host(a, h))) {
+            return Some("this server is not called by that host name (see `--allow-host`)");
+        }
+        let foreign = text(header::ORIGIN).is_some_and(|o| !self.origins.iter().any(|a| same_origin(a, o)));
+        foreign.then_some("pages of that origin may not call this server (see `--allow-origin`)")
+    }
+}
+
+fn refused(why: &'static str) -> Response {
+    (StatusCode::FORBIDDEN, format!("{why}\n")).into_response()
+}
+
+/// An allowed host without a port stands for every port.
+fn same_host(allowed: &str, host: &str) -> bool {
+    host.eq_ignore_ascii_case(allowed) || without_port(host).eq_ignore_ascii_case(allowed)
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) => name,
+        _ => host,
+    }
+}
+
+fn same_origin(allowed: &str, origin: &str) -> bool {
+    match allowed.strip_suffix(":*") {
+        Some(any_port) => without_port(origin).eq_ignore_ascii_case(any_port),
+        None => origin.eq_ignore_ascii_case(allowed),
+    }
+}
+
+/// Listens and serves until the token is cancelled. `ready` is told the address, with the port that was found.
+pub async fn serve(
+    server: Server,
+    address: SocketAddr,
+    options: HttpOptions,
+    ending: CancellationToken,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), HttpFault> {
+    if !address.ip().is_loopback() && options.hosts.is_empty() {
+        return Err(HttpFault::Open(address.ip()));
+    }
+    let fault = |e: std::io::Error| HttpFault::Listen { address, reason: e.to_string() };
+    let listener = TcpListener::bind(address).await.map_err(fault)?;
+    ready(listener.local_addr().map_err(fault)?);
+    // Without this every event of a stream waits for the other side's acknowledgement.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let app = router(&server, &options, ending.child_token());
+    axum::serve(listener, app).with_graceful_shutdown(async move { ending.cancelled().await }).await.map_err(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_do_not_matter_and_names_do() {
+        for (allowed, host, expected) in [
+            ("localhost", "localhost:80", true),
+            ("localhost", "LOCALHOST", true),
+            ("[::1]", "[::1]:8080", true),
+            ("localhost", "localhost.evil.example", false),
+            ("127.0.0.1", "127.0.0.1.evil.example:80", false),
+            ("example.com:8080", "example.com:80", false),
+        ] {
+            assert_eq!(same_host(allowed, host), expected, "{host}");
+        }
+        assert!(same_origin("http://localhost:*", "http://localhost:3000"));
+        assert!(same_origin("http://localhost:*", "http://localhost"));
+        assert!(!same_origin("http://localhost:*", "http://evil.example"));
+        assert!(!same_origin("http://localhost:*", "null"));
+    }
+}

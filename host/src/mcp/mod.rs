@@ -1,0 +1,15 @@
+//! The wire: MCP over stdio and streamable HTTP, both protocol eras, on rmcp. This folder turns the wire into calls of the
+//! host and back; it opens no store and sees no sandbox.
+
+mod ask;
+mod capped;
+mod changes;
+mod convert;
+mod edge;
+mod http;
+mod server;
+mod stdio;
+
+pub use http::{HttpFault, HttpOptions, router, serve as serve_http};
+pub use server::{Server, ServerOptions};
+pub use stdio::{StdioFault, serve as serve_stdio};
