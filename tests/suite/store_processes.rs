@@ -213,6 +213,11 @@ fn a_stopped_owner_is_a_fault_in_time_and_goes_on_where_it_was() {
     let before = follower.report().unwrap();
     assert_eq!(before.role, "follower");
     signal(&worker, "-STOP");
+    // A stop takes a moment to reach every thread.
+    let deadline = Instant::now() + RECOVERY_MAX;
+    while follower.report().is_ok() {
+        assert!(Instant::now() < deadline, "it was not stopped");
+    }
     let begun = Instant::now();
     for fault in [follower.report().unwrap_err(), store::open(folder.path(), options).unwrap_err()] {
         let words = fault.to_string();

@@ -86,8 +86,8 @@ pub(super) fn run(
     jobs: &[&Job],
 ) -> Result<Vec<Result<Committed, Fault>>, Trouble> {
     let mut transaction = database.begin_write()?;
-    // INVARIANT: past this size on every commit, not on some. Only the newest commit before a crash counts, and a file
-    // that has grown past the size stays past it.
+    // INVARIANT: past this size on every commit, not on some: only the newest commit before a crash counts, so one made
+    // without it costs the walk that all the others paid to avoid.
     transaction.set_quick_repair(file_bytes >= QUICK_REPAIR_BYTES_MIN);
     let mut answers = Vec::with_capacity(jobs.len());
     let mut written = false;
@@ -111,7 +111,11 @@ pub(super) fn run(
         }
     }
     // What a job found in place was durable already, unless an earlier job of this very batch put it there.
-    if written { transaction.commit()? } else { transaction.abort()? }
+    if written {
+        transaction.commit()?
+    } else {
+        transaction.abort()?
+    }
     Ok(answers)
 }
 
@@ -161,7 +165,8 @@ fn standing(tables: &Writable<'_>, change: &Prepared) -> Result<Standing, Troubl
 
 fn misfit(change: &Prepared, old: &Stub) -> Option<Fault> {
     let brought = change.memory_records.len() as u64;
-    let fits = u64::from(old.memories) + brought == u64::from(change.stub.memories) && old.started == change.stub.started;
+    let fits =
+        u64::from(old.memories) + brought == u64::from(change.stub.memories) && old.started == change.stub.started;
     let what = format!("the change of the session {}", change.stub.session);
     let reason = "its memories or its start are not those that follow".to_owned();
     (!fits).then_some(Fault::Unreadable { what, reason })

@@ -27,6 +27,10 @@ pub(super) struct Follower {
 struct Lines {
     idle: Vec<UnixStream>,
     open: usize,
+    /// The number that the next call draws, and the one whose turn it is: calls are served in their order, so that
+    /// none waits long while others come and go.
+    drawn: u64,
+    turn: u64,
 }
 
 /// A call did not reach its answer.
@@ -49,7 +53,7 @@ impl Follower {
             owner: AtomicU64::new(0),
         };
         let first = follower.dial()?;
-        *lock(&follower.lines) = Lines { idle: vec![first], open: 1 };
+        *lock(&follower.lines) = Lines { idle: vec![first], open: 1, ..Lines::default() };
         Ok(follower)
     }
 
@@ -74,18 +78,20 @@ impl Follower {
     /// A connection of one's own for a call: an idle one, a new one, or the next that gets free.
     fn line(&self) -> Result<UnixStream, Miss> {
         let mut lines = lock(&self.lines);
-        loop {
-            if let Some(stream) = lines.idle.pop() {
-                return Ok(stream);
-            }
-            if lines.open < CONNECTIONS_MAX {
-                lines.open += 1;
-                break;
-            }
+        let number = lines.drawn;
+        lines.drawn += 1;
+        while lines.turn != number || (lines.idle.is_empty() && lines.open >= CONNECTIONS_MAX) {
             lines = self.freed.wait(lines).unwrap_or_else(PoisonError::into_inner);
         }
+        lines.turn += 1;
+        let idle = lines.idle.pop();
+        lines.open += usize::from(idle.is_none());
+        let waiting = lines.turn != lines.drawn;
         drop(lines);
-        self.dial().inspect_err(|_| self.hang_up(None))
+        if waiting {
+            self.freed.notify_all();
+        }
+        idle.map_or_else(|| self.dial().inspect_err(|_| self.hang_up(None)), Ok)
     }
 
     fn hang_up(&self, kept: Option<UnixStream>) {
@@ -94,8 +100,11 @@ impl Follower {
             Some(stream) => lines.idle.push(stream),
             None => lines.open = lines.open.saturating_sub(1),
         }
+        let waiting = lines.turn != lines.drawn;
         drop(lines);
-        self.freed.notify_one();
+        if waiting {
+            self.freed.notify_all();
+        }
     }
 
     fn dial(&self) -> Result<UnixStream, Miss> {

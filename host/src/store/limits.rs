@@ -14,8 +14,9 @@ pub(super) const QUEUE_BYTES_MAX: usize = 16 << 20;
 pub(super) const BLOB_BYTES_MAX: usize = 48 << 20;
 /// LIMIT: bytes of one change: lines, memories and head together.
 pub(super) const CHANGE_BYTES_MAX: usize = 48 << 20;
-/// Bytes of pages that the database keeps in memory unless told otherwise.
-pub(super) const CACHE_BYTES: usize = 16 << 20;
+/// Bytes of pages that the database keeps in memory unless told otherwise. The system's own cache is below it, and a read
+/// from there takes microseconds: more here buys little and counts against every process that serves.
+pub(super) const CACHE_BYTES: usize = 8 << 20;
 /// From this file size on every commit also writes down which pages are free, so that opening after a crash need not
 /// walk the file. Below it the walk is short, and a lone commit is spared a second sync.
 pub(super) const QUICK_REPAIR_BYTES_MIN: u64 = 128 << 20;
@@ -28,9 +29,9 @@ pub(super) const FRAME_BYTES_MAX: usize = 64 << 20;
 /// LIMIT: bytes of lines or memories in one answer to another process.
 pub(super) const ANSWER_BYTES_MAX: usize = 32 << 20;
 /// LIMIT: connections that an owner serves at once; another one is closed, and its process tries again.
-pub(super) const CLIENTS_MAX: usize = 512;
+pub(super) const CLIENTS_MAX: usize = 1024;
 /// LIMIT: connections that a follower opens; calls past it wait for one.
-pub(super) const CONNECTIONS_MAX: usize = 16;
+pub(super) const CONNECTIONS_MAX: usize = 32;
 /// LIMIT: how long an owner may leave a call unanswered before it counts as stopped,
 /// unless told otherwise.
 pub(super) const OWNER_SILENCE_MAX: Duration = Duration::from_secs(5);

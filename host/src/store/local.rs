@@ -53,7 +53,8 @@ pub enum Expect {
 impl Local {
     /// A store that is gone with the process.
     pub fn ephemeral() -> Result<Self, Fault> {
-        let mut local = Self::open_with_backend(InMemoryBackend::new(), Expect::Nothing, "memory", &Options::default())?;
+        let mut local =
+            Self::open_with_backend(InMemoryBackend::new(), Expect::Nothing, "memory", &Options::default())?;
         local.role = "memory";
         Ok(local)
     }
@@ -229,7 +230,8 @@ fn furnish(database: &Database) -> Result<(), Trouble> {
 /// All tables are there, as full as they should be, and of a version that this wfhost knows.
 fn verify(database: &Database, place: &str) -> Result<(), Trouble> {
     let reading = Readable(database.begin_read()?);
-    let version = reading.meta()?.get_owned(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
+    let version =
+        reading.meta()?.get_owned(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
     let Some(version) = version else {
         return Err(Trouble::Fault(trouble::damaged(place, "its version is missing")));
     };

@@ -71,7 +71,9 @@ pub(super) fn read_greeting(frame: &[u8]) -> Result<u64, Stranger> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Stranger {
     /// The other side is a wfhost of another time.
-    #[error("process {process} is a wfhost that shares stores in version {version}, this one does in version {VERSION}")]
+    #[error(
+        "process {process} is a wfhost that shares stores in version {version}, this one does in version {VERSION}"
+    )]
     Version {
         /// Its process id.
         process: u64,

@@ -62,6 +62,8 @@ fn private_listener(address: &Path) -> io::Result<UnixListener> {
 
 /// Connects; neither this nor anything on the connection takes longer than `patience` without progress.
 pub(super) fn connect(directory: &Path, patience: Duration) -> io::Result<UnixStream> {
+    // None at all would mean for ever.
+    let patience = patience.max(Duration::from_millis(1));
     let (address, _handle) = address(directory)?;
     let stream = patient_stream(&address, patience)?;
     stream.set_read_timeout(Some(patience))?;

@@ -58,7 +58,9 @@ pub(super) fn fault(place: &str, error: &redb::Error, words: Option<&String>) ->
         return damaged(place, &format!("its table `{name}` is missing"));
     }
     if let redb::Error::DatabaseAlreadyOpen = error {
-        return Fault::Owner(format!("`{place}` is open in another program; end it, or name another with `--data DIR`"));
+        return Fault::Owner(format!(
+            "`{place}` is open in another program; end it, or name another with `--data DIR`"
+        ));
     }
     let words = words.cloned().unwrap_or_else(|| error.to_string());
     Fault::Io(format!(

@@ -81,13 +81,8 @@ impl StorageBackend for Disk {
 /// Files that may be found: no write since the sync, all of them, the first half, the second half, and every second.
 fn leftovers(moment: &Moment) -> Vec<Vec<u8>> {
     let count = moment.since.len();
-    let kept: [fn(usize, usize) -> bool; 5] = [
-        |_, _| false,
-        |_, _| true,
-        |at, count| at < count / 2,
-        |at, count| at >= count / 2,
-        |at, _| at % 2 == 0,
-    ];
+    let kept: [fn(usize, usize) -> bool; 5] =
+        [|_, _| false, |_, _| true, |at, count| at < count / 2, |at, count| at >= count / 2, |at, _| at % 2 == 0];
     let file = |keep: &fn(usize, usize) -> bool| {
         let mut file = moment.synced.clone();
         for (at, (offset, data)) in moment.since.iter().enumerate() {
@@ -135,7 +130,10 @@ fn whenever_the_power_goes_a_commit_is_there_whole_or_not_at_all() {
                 assert_eq!(chain, lines.iter().fold(Digest::default(), |c, l| Digest::of_parts(&[&c.0, l])));
                 assert!(count >= 2 * acked, "sync {at}: {count} lines, {acked} turns were confirmed");
             }
-            assert_eq!(found.report().unwrap().sessions, found.list(&Query { limit: 9, ..Query::default() }).unwrap().len() as u64);
+            assert_eq!(
+                found.report().unwrap().sessions,
+                found.list(&Query { limit: 9, ..Query::default() }).unwrap().len() as u64
+            );
             tried += 1;
         }
     }
@@ -145,11 +143,15 @@ fn whenever_the_power_goes_a_commit_is_there_whole_or_not_at_all() {
 #[test]
 fn after_a_failed_write_nothing_is_confirmed_and_nothing_confirmed_is_lost() {
     let disk = Disk::default();
-    let local = Local::open_with_backend(disk.clone(), Expect::Nothing, "/data/store.redb", &Options::default()).unwrap();
+    let local =
+        Local::open_with_backend(disk.clone(), Expect::Nothing, "/data/store.redb", &Options::default()).unwrap();
     let first = commit(&local, next(&head(id(1), 1), &["one"]));
     disk.0.lock().unwrap().failing = true;
     let fault = local.commit(next(&first, &["two"])).unwrap_err();
-    assert!(matches!(&fault, Fault::Io(words) if words.contains("/data/store.redb") && words.contains("no storage space")), "{fault}");
+    assert!(
+        matches!(&fault, Fault::Io(words) if words.contains("/data/store.redb") && words.contains("no storage space")),
+        "{fault}"
+    );
     disk.0.lock().unwrap().failing = false;
     let again = [local.commit(next(&first, &["two"])).unwrap_err(), local.head(id(1)).unwrap_err()];
     assert!(again.iter().all(|later| later.to_string() == fault.to_string()), "{again:?}");
