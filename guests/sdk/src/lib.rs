@@ -13,6 +13,8 @@ mod dialect;
 pub mod export;
 pub mod json;
 pub mod model;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod native;
 pub mod nearest;
 pub mod packed;
 pub mod python;

@@ -57,9 +57,9 @@ fn record(node: &TreeNode, out: &mut Writer, number: &dyn Fn(&str) -> u32) -> u3
             }
             words
         }
-        Kind::Ask { prompt, options, capture, next, human_only } => {
+        Kind::Ask { prompt, free, options, capture, next, human_only } => {
             let mut words = waiting(ASK, id, [&prompt.text, capture], out);
-            words.extend([u32::from(*human_only), to(next)]);
+            words.extend([u32::from(*human_only), if *free { to(next) } else { NONE }]);
             words.extend(choices(options, out, number));
             words
         }

@@ -13,22 +13,19 @@ use super::model::{Kind, Name, Tree, TreeNode};
 /// Tells of references that lead nowhere, of nodes that nothing leads to, and of what is missing.
 pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
     let index = Index::of(tree);
-    let ids = || tree.nodes.iter().map(|node| node.id.text.as_str());
-    if index.number(&tree.entry.text).is_none() && tree.whole {
+    let ids = || tree.ids.iter().map(String::as_str);
+    if !tree.ids.contains(&tree.entry.text) {
         let message = format!("`entry` names '{}', which is no node", tree.entry.text);
         let cure = did_you_mean(&tree.entry.text, ids());
         findings.push(diagnostic::error("tree-entry", message).at(tree.entry.span).maybe_help(cure).done());
     }
     for node in &tree.nodes {
-        let unknown = node.kind.targets().into_iter().filter(|name| tree.whole && index.number(&name.text).is_none());
+        let unknown = node.kind.targets().into_iter().filter(|name| !tree.ids.contains(&name.text));
         for name in unknown {
             let message = format!("there is no node '{}'", name.text);
             tell(node, name, diagnostic::error("tree-unknown-node", message).maybe_help(did_you_mean(&name.text, ids())), findings);
         }
-        if matches!(&node.kind, Kind::Condition { default: None, .. }) {
-            let finding = diagnostic::error("tree-no-default", "a condition needs a `default` for when no branch holds");
-            tell(node, &node.id, finding, findings);
-        }
+        incomplete(node, findings);
     }
     if tree.whole && !tree.nodes.iter().any(|node| matches!(node.kind, Kind::Terminal { .. })) {
         findings.push(diagnostic::error("tree-no-terminal", "the tree has no terminal node, so it cannot end").at(tree.entry.span).done());
@@ -38,6 +35,25 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
     }
     if tree.whole {
         unreachable(tree, &index, findings);
+    }
+}
+
+/// What a node lacks, or has too much of, as a part of the graph.
+fn incomplete(node: &TreeNode, findings: &mut Vec<Diagnostic>) {
+    match &node.kind {
+        Kind::Condition { default: None, .. } => {
+            let finding = diagnostic::error("tree-no-default", "a condition needs a `default` for when no branch holds");
+            tell(node, &node.id, finding, findings);
+        }
+        Kind::Ask { free: true, capture, next, .. } if capture.is_empty() || next.is_none() => {
+            let message = "an ask node needs 'options', or 'capture' plus 'next' for a free answer";
+            tell(node, &node.id, diagnostic::error("tree-ask-incomplete", message), findings);
+        }
+        Kind::Ask { free: false, next: Some(next), .. } => {
+            let message = "an ask node with 'options' must not have 'next' as well, which would never be followed";
+            tell(node, next, diagnostic::error("tree-ask-next", message).help("remove `next`"), findings);
+        }
+        Kind::Condition { .. } | Kind::Ask { .. } | Kind::Judgment { .. } | Kind::Action { .. } | Kind::Terminal { .. } => {}
     }
 }
 

@@ -33,7 +33,7 @@ fn edges(node: &TreeNode) -> Vec<Edge> {
             let branches = branches.iter().filter_map(|branch| Some(edge(predicate::label(&branch.when), branch.then.as_ref()?)));
             branches.chain(plain("default", default)).collect()
         }
-        Kind::Ask { options, next, .. } if options.is_empty() => plain("", next).into_iter().collect(),
+        Kind::Ask { free: true, next, .. } => plain("", next).into_iter().collect(),
         Kind::Ask { options, .. } | Kind::Judgment { options, .. } => {
             options.iter().filter_map(|option| Some(edge(option.id.text.clone(), option.then.as_ref()?))).collect()
         }

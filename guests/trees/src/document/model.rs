@@ -1,5 +1,7 @@
 //! A tree as its document says it, with the positions that findings need.
 
+use std::collections::BTreeSet;
+
 use wfhost_guest::model::Span;
 use wfhost_guest::value::Value;
 
@@ -14,6 +16,8 @@ pub(crate) struct Tree {
     /// Whether it is of version 0.2.
     pub(crate) v2: bool,
     pub(crate) nodes: Vec<TreeNode>,
+    /// All ids, also those of nodes that could not be read.
+    pub(crate) ids: BTreeSet<String>,
     /// Whether every node could be read.
     pub(crate) whole: bool,
     /// SHA-256 of the document as sorted JSON.
@@ -38,7 +42,8 @@ pub(crate) struct TreeNode {
 #[derive(Debug)]
 pub(crate) enum Kind {
     Condition { on: Name, branches: Vec<Branch>, default: Option<Name> },
-    Ask { prompt: Name, options: Vec<Choice>, capture: String, next: Option<Name>, human_only: bool },
+    /// `free`: without options, so that `next` is followed.
+    Ask { prompt: Name, free: bool, options: Vec<Choice>, capture: String, next: Option<Name>, human_only: bool },
     Judgment { prompt: Name, evidence: Vec<Name>, options: Vec<Choice>, capture: String, require_rationale: bool },
     Action { tool: Name, args: Value, schema: Option<Value>, capture: String, next: Option<Name>, on_error: Option<Name> },
     Terminal { outcome: Name, summary: Name },
@@ -63,7 +68,7 @@ impl Kind {
     pub(crate) fn targets(&self) -> Vec<&Name> {
         match self {
             Self::Condition { branches, default, .. } => branches.iter().filter_map(|branch| branch.then.as_ref()).chain(default).collect(),
-            Self::Ask { options, next, .. } if options.is_empty() => next.iter().collect(),
+            Self::Ask { free: true, next, .. } => next.iter().collect(),
             Self::Ask { options, .. } | Self::Judgment { options, .. } => options.iter().filter_map(|option| option.then.as_ref()).collect(),
             Self::Action { next, on_error, .. } => next.iter().chain(on_error).collect(),
             Self::Terminal { .. } => Vec::new(),

@@ -45,6 +45,7 @@ pub(super) fn tree(root: &Node, findings: &mut Vec<Diagnostic>) -> Option<Tree> 
         max_steps,
         v2,
         nodes: read,
+        ids: nodes.iter().filter_map(|pair| pair.key.as_str()).map(str::to_owned).collect(),
         whole,
         hash: String::new(),
     })
@@ -210,25 +211,14 @@ fn options(fields: &mut Fields<'_>) -> Vec<Choice> {
 }
 
 fn ask(fields: &mut Fields<'_>) -> Kind {
-    let has_options = fields.map.get("options").is_some();
-    let options = if has_options { options(fields) } else { Vec::new() };
+    let free = fields.map.get("options").is_none();
+    let options = if free { Vec::new() } else { options(fields) };
     let prompt = fields.text("prompt");
     let capture = captured(fields.optional_text("capture"));
     let next = fields.optional_text("next");
     let human_only = fields.flag("human_only");
     fields.unknown(&["type", "prompt", "options", "capture", "next", "human_only"]);
-    let prompt = or_empty(prompt, fields);
-    if has_options && let Some(next) = &next {
-        let message = "an ask node with `options` must not have `next` as well, which would never be followed";
-        fields.tell(diagnostic::error("tree-ask-next", message).help("remove `next`"), next.span);
-    }
-    let free = !capture.is_empty() && next.is_some();
-    if !has_options && !free {
-        let message = "an ask node needs `options`, or `capture` and `next` for a free answer";
-        fields.tell(diagnostic::error("tree-ask-incomplete", message), fields.place());
-    }
-    let next = next.filter(|_| !has_options);
-    Kind::Ask { prompt, options, capture, next, human_only }
+    Kind::Ask { prompt: or_empty(prompt, fields), free, options, capture, next, human_only }
 }
 
 fn judgment(fields: &mut Fields<'_>, v2: bool) -> Kind {

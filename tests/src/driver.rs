@@ -1,0 +1,62 @@
+//! What a way to reach a server must do. The runner knows nothing else of it.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::corpus::{Change, Files, Setup};
+
+/// A server that is reached in one way: natively, or as a process over stdio.
+pub trait Driver {
+    /// Starts a server on fresh sessions. False: it does not start, because of its documents.
+    fn start(&mut self, setup: &Setup) -> Result<bool>;
+    /// Stops it, changes files, and starts it on the same sessions.
+    fn restart(&mut self, change: &Change) -> Result<()>;
+    /// Calls a tool. `replies` are what the person at the client says when asked, one after the other.
+    fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome>;
+    /// The tools, as `tools/list` gives them.
+    fn list_tools(&mut self) -> Result<Value>;
+    /// The result of `initialize`. None: this driver has no such thing.
+    fn initialize(&mut self) -> Result<Option<Value>>;
+    /// What there is to say about documents.
+    fn validate(&mut self, documents: &Files) -> Result<Validation>;
+    /// Runs a command line of the peer, in our own words for it. None: this driver has no such command.
+    fn cli(&mut self, setup: &Setup, args: &[String]) -> Result<Option<CliOutcome>>;
+}
+
+/// What a tool call gave.
+#[derive(Clone, Debug)]
+pub struct CallOutcome {
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Its structured content, else the JSON of its text, else its text.
+    pub value: Value,
+    /// What the person at the client was asked meanwhile.
+    pub elicited: Vec<Asked>,
+}
+
+/// A question that reached the person.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Its text.
+    pub message: String,
+    /// The schema of its form.
+    pub schema: Value,
+}
+
+/// What there is to say about documents.
+#[derive(Clone, Debug, Default)]
+pub struct Validation {
+    /// Whether they would be served.
+    pub accepted: bool,
+    /// Errors, each as one line that names file, node and field.
+    pub errors: Vec<String>,
+}
+
+/// What a command line gave.
+#[derive(Clone, Debug)]
+pub struct CliOutcome {
+    /// Its exit status.
+    pub exit: i64,
+    /// Its standard output.
+    pub stdout: String,
+}

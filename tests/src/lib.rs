@@ -1,0 +1,13 @@
+//! What the tests share: recorded cases and how a server is held against them. A driver is one way to reach a server; the
+//! same cases run through every driver, and equal answers prove that nothing is lost on the way.
+//!
+//! - `corpus`: the format of a case; `compare`: what counts as equal; `deviations`: where we are not as the peer, and why
+//! - `driver`: what a driver must do; `runner`: one case against one driver
+//! - `native`: the driver that calls an interpreter directly, without wasm
+
+pub mod compare;
+pub mod corpus;
+pub mod deviations;
+pub mod driver;
+pub mod native;
+pub mod runner;
