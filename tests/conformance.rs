@@ -12,14 +12,20 @@ use wfhost_tests::deviations::{self, Deviation};
 use wfhost_tests::driver::Driver;
 use wfhost_tests::native::Native;
 use wfhost_tests::runner::{self, Verdict};
+use wfhost_tests::served::Served;
 use wfhost_trees::Trees;
 
 type Make = fn() -> Result<Box<dyn Driver>>;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_wfhost-under-test");
+
 /// The drivers of a dialect's cases, by the name of its folder.
 fn drivers(dialect: &str) -> Vec<(&'static str, Make)> {
     match dialect {
-        "mcptree" => vec![("native", || Ok(Box::new(Native::<Trees>::new(wfhost_trees::interpreter()))))],
+        "mcptree" => vec![
+            ("native", || Ok(Box::new(Native::<Trees>::new(wfhost_trees::interpreter())))),
+            ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "trees")?))),
+        ],
         _ => Vec::new(),
     }
 }
@@ -50,7 +56,10 @@ fn main() -> Result<ExitCode> {
             let tally = Arc::new(Mutex::new(Tally::default()));
             tallies.push((format!("{dialect} [{driver}]"), Arc::clone(&tally)));
             for case in cases.clone() {
-                let deviation = deviations.get(&case.name).filter(|one| one.drivers.is_empty() || one.drivers.iter().any(|name| name == driver)).cloned();
+                let deviation = deviations
+                    .get(&case.name)
+                    .filter(|one| one.drivers.is_empty() || one.drivers.iter().any(|name| name == driver))
+                    .cloned();
                 let tally = Arc::clone(&tally);
                 let name = format!("{dialect}/{} [{driver}]", case.name);
                 trials.push(Trial::test(name, move || trial(&case, make, deviation.as_ref(), &tally)));
@@ -60,7 +69,13 @@ fn main() -> Result<ExitCode> {
     let conclusion = libtest_mimic::run(&arguments, trials);
     for (name, tally) in tallies {
         if let Ok(tally) = tally.lock() {
-            writeln!(std::io::stdout(), "{name}: {} as the peer, {} deviate as listed, {} not applicable", tally.met, tally.deviating, tally.not_applicable)?;
+            writeln!(
+                std::io::stdout(),
+                "{name}: {} as the peer, {} deviate as listed, {} not applicable",
+                tally.met,
+                tally.deviating,
+                tally.not_applicable
+            )?;
         }
     }
     Ok(conclusion.exit_code())
@@ -81,7 +96,9 @@ fn trial(case: &Case, make: Make, deviation: Option<&Deviation>, tally: &Mutex<T
 /// None: it deviates as listed.
 fn judged(case: &Case, outcome: Result<Verdict>, deviation: Option<&Deviation>) -> Result<Option<Verdict>> {
     match (outcome, deviation) {
-        (Ok(Verdict::Met), Some(listed)) => bail!("{} is listed as a deviation and is met: {}", case.name, listed.reason),
+        (Ok(Verdict::Met), Some(listed)) => {
+            bail!("{} is listed as a deviation and is met: {}", case.name, listed.reason)
+        }
         (Ok(verdict), _) => Ok(Some(verdict)),
         (Err(_), Some(_)) => Ok(None),
         (Err(fault), None) => Err(fault),

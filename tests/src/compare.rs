@@ -63,7 +63,13 @@ impl Bound {
         }
     }
 
-    fn objects(&mut self, want: &Map<String, Value>, got: &Map<String, Value>, rules: Rules<'_>, at: &str) -> Result<(), Mismatch> {
+    fn objects(
+        &mut self,
+        want: &Map<String, Value>,
+        got: &Map<String, Value>,
+        rules: Rules<'_>,
+        at: &str,
+    ) -> Result<(), Mismatch> {
         let envelope = ["state", "expects", "instruction"].iter().all(|key| want.contains_key(*key));
         for (key, value) in want.iter().filter(|(key, _)| !rules.loose.contains(key)) {
             let here = format!("{at}.{key}");
@@ -75,7 +81,11 @@ impl Bound {
             };
             match (key.as_str(), value, found) {
                 ("error", Value::String(want), Value::String(got)) if envelope => said(want, got, &here)?,
-                ("instruction", Value::String(text), Value::String(got)) if envelope && want.get("state") == Some(&"awaiting_tool_result".into()) => named(text, got, &here)?,
+                ("instruction", Value::String(text), Value::String(got))
+                    if envelope && want.get("state") == Some(&"awaiting_tool_result".into()) =>
+                {
+                    named(text, got, &here)?
+                }
                 (_, value, found) => self.compare(value, found, rules, &here)?,
             }
         }
@@ -104,7 +114,9 @@ fn said(want: &str, got: &str, at: &str) -> Result<(), Mismatch> {
     let (code, rest) = want.split_once(':').unwrap_or((want, ""));
     let lists = rest.find('[').map(|start| rest.get(start..).unwrap_or_default());
     let numbers = rest.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    let fits = got.split(':').next() == Some(code) && lists.is_none_or(|list| got.contains(list)) && numbers.clone().all(|digits| got.contains(digits));
+    let fits = got.split(':').next() == Some(code)
+        && lists.is_none_or(|list| got.contains(list))
+        && numbers.clone().all(|digits| got.contains(digits));
     if fits { Ok(()) } else { Err(format!("{at}: want {want:?}, got {got:?}")) }
 }
 

@@ -150,7 +150,10 @@ fn act(case: &Map<String, Value>) -> Result<Act> {
         }));
     }
     if let Some(tools) = case.get("tools") {
-        return Ok(Act::Listing { tools: tools.clone(), initialize: case.get("initialize").cloned().unwrap_or_default() });
+        return Ok(Act::Listing {
+            tools: tools.clone(),
+            initialize: case.get("initialize").cloned().unwrap_or_default(),
+        });
     }
     let calls = case.get("calls").and_then(Value::as_array).context("a case does something")?;
     Ok(Act::Calls(calls.iter().map(step).collect::<Result<_>>()?))
@@ -166,7 +169,11 @@ fn step(value: &Value) -> Result<Step> {
         reply: asked.get("reply").cloned().unwrap_or_default(),
     });
     Ok(Step {
-        tool: call.get("tool").and_then(Value::as_str).context("a call without a tool is of another format")?.to_owned(),
+        tool: call
+            .get("tool")
+            .and_then(Value::as_str)
+            .context("a call without a tool is of another format")?
+            .to_owned(),
         arguments: call.get("arguments").cloned(),
         is_error: call.get("is_error").and_then(Value::as_bool).unwrap_or(false),
         result: call.get("result").cloned().unwrap_or_default(),
@@ -186,7 +193,13 @@ fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
 }
 
 fn files(map: &Map<String, Value>, key: &str) -> Result<Files> {
-    let members = |key: &str| map.get(key).and_then(Value::as_object).into_iter().flatten().map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));
+    let members = |key: &str| {
+        map.get(key)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()))
+    };
     let mut files: Files = members(key).map(|(name, text)| (name, text.into_bytes())).collect();
     for (name, text) in members(&format!("{key}_base64")) {
         files.push((name, base64(&text)?));

@@ -51,14 +51,17 @@ pub fn load(file: &Path, cases: &[Case]) -> Result<BTreeMap<String, Deviation>> 
             Kind::ParserText => Some("parser_text"),
             Kind::Better => None,
         };
-        if tag.is_some_and(|tag| !case.tags.iter().any(|have| have == tag)) || (kind == Kind::Better && word("for").is_empty()) {
+        if tag.is_some_and(|tag| !case.tags.iter().any(|have| have == tag))
+            || (kind == Kind::Better && word("for").is_empty())
+        {
             bail!("{name}: a deviation is tagged by its case, or is `better` and says for whom");
         }
         if word("reason").is_empty() {
             bail!("{name}: a deviation has a reason");
         }
         let drivers = entry.get("drivers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let deviation = Deviation { reason: word("reason").to_owned(), drivers: drivers.map(str::to_owned).collect(), kind };
+        let deviation =
+            Deviation { reason: word("reason").to_owned(), drivers: drivers.map(str::to_owned).collect(), kind };
         if deviations.insert(name.to_owned(), deviation).is_some() {
             bail!("{name} is listed twice");
         }

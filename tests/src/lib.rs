@@ -3,11 +3,14 @@
 //!
 //! - `corpus`: the format of a case; `compare`: what counts as equal; `deviations`: where we are not as the peer, and why
 //! - `driver`: what a driver must do; `runner`: one case against one driver
+//! - `client`: raw JSON-RPC with a server process; `served`: the driver that uses it on the program itself
 //! - `native`: the driver that calls an interpreter directly, without wasm
 
+pub mod client;
 pub mod compare;
 pub mod corpus;
 pub mod deviations;
 pub mod driver;
 pub mod native;
 pub mod runner;
+pub mod served;

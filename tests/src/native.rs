@@ -3,7 +3,9 @@
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 use wfhost_guest::Dialect;
-use wfhost_guest::model::{Diagnostic, Document, Failure, Graph, Interpreter, Mishap, Need, Output, Request, Severity, Shape, Source};
+use wfhost_guest::model::{
+    Diagnostic, Document, Failure, Graph, Interpreter, Mishap, Need, Output, Request, Severity, Shape, Source,
+};
 use wfhost_guest::native::{Host, World};
 
 use crate::corpus::{Change, Files, Setup};
@@ -29,7 +31,9 @@ impl<D: Dialect> Native<D> {
         let mut documents: Vec<Document> = files
             .iter()
             .filter(|(path, _)| !path.contains('/') && self.interpreter.files.iter().any(|glob| fits(glob, path)))
-            .filter(|(_, bytes)| self.interpreter.marks.iter().any(|mark| bytes.windows(mark.len()).any(|part| part == mark.as_bytes())))
+            .filter(|(_, bytes)| {
+                self.interpreter.marks.iter().any(|mark| bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
+            })
             .map(|(path, bytes)| Document { path: path.clone(), bytes: bytes.clone() })
             .collect();
         documents.sort_by(|a, b| a.path.cmp(&b.path));
@@ -53,13 +57,16 @@ impl<D: Dialect> Driver for Native<D> {
     fn start(&mut self, setup: &Setup) -> Result<bool> {
         self.host = Host::default();
         self.files.clone_from(&setup.documents);
-        let declared = setup.client_capabilities.as_ref().is_some_and(|capabilities| capabilities.get("elicitation").is_some());
+        let declared =
+            setup.client_capabilities.as_ref().is_some_and(|capabilities| capabilities.get("elicitation").is_some());
         self.asks = declared && !setup.serve_args.iter().any(|word| word == "--no-elicit");
         Ok(self.load())
     }
 
     fn restart(&mut self, change: &Change) -> Result<()> {
-        self.files.retain(|(path, _)| !change.removed.contains(path) && !change.written.iter().any(|(written, _)| written == path));
+        self.files.retain(|(path, _)| {
+            !change.removed.contains(path) && !change.written.iter().any(|(written, _)| written == path)
+        });
         self.files.extend(change.written.iter().cloned());
         self.load();
         Ok(())
@@ -68,8 +75,15 @@ impl<D: Dialect> Driver for Native<D> {
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome> {
         let arguments = arguments.map_or_else(|| "{}".to_owned(), Value::to_string);
         let mut person = Person { asks: self.asks, replies: replies.iter().cloned().collect(), elicited: Vec::new() };
-        let output = self.host.call(tool, &arguments, &mut person).map_err(|fault| anyhow!("a promise is broken: {}", fault.0))?;
-        Ok(CallOutcome { is_error: output.is_error, value: serde_json::from_str(&output.value)?, elicited: person.elicited })
+        let output = self
+            .host
+            .call(tool, &arguments, &mut person)
+            .map_err(|fault| anyhow!("a promise is broken: {}", fault.0))?;
+        Ok(CallOutcome {
+            is_error: output.is_error,
+            value: serde_json::from_str(&output.value)?,
+            elicited: person.elicited,
+        })
     }
 
     fn list_tools(&mut self) -> Result<Value> {
@@ -91,7 +105,12 @@ impl<D: Dialect> Driver for Native<D> {
         let mut errors: Vec<String> = errors.collect();
         // A file that this interpreter does not know is told by the host in its own words.
         let known: Vec<&String> = told.iter().map(|(path, _)| path).collect();
-        errors.extend(documents.iter().filter(|(path, _)| !known.contains(&path)).map(|(path, _)| format!("{path}: no interpreter knows this document")));
+        errors.extend(
+            documents
+                .iter()
+                .filter(|(path, _)| !known.contains(&path))
+                .map(|(path, _)| format!("{path}: no interpreter knows this document")),
+        );
         let accepted = !host.definitions.is_empty() && !told.iter().any(|(_, findings)| findings.iter().any(is_error));
         Ok(Validation { accepted, errors })
     }
@@ -102,7 +121,9 @@ impl<D: Dialect> Driver for Native<D> {
         let folder = path.trim_start_matches("./").trim_end_matches('/') == "trees";
         let file = path.strip_prefix("trees/").and_then(|name| setup.documents.iter().find(|(path, _)| path == name));
         Ok(match (command, folder, file) {
-            (Some("validate"), true, _) if !self.documents(&setup.documents).is_empty() => Some(self.reported(&setup.documents)),
+            (Some("validate"), true, _) if !self.documents(&setup.documents).is_empty() => {
+                Some(self.reported(&setup.documents))
+            }
             (Some("viz"), false, Some((name, bytes))) => Some(self.drawn(name, bytes)),
             (_, _, _) => None,
         })
@@ -121,7 +142,12 @@ impl<D: Dialect> Native<D> {
             let errors: Vec<String> = told.iter().flat_map(|(path, findings)| errors(path, findings)).collect();
             failed |= !errors.is_empty();
             stdout.extend(errors.iter().map(|error| format!("FAIL trees/{error}\n")));
-            stdout.extend(host.definitions.iter().filter(|_| errors.is_empty()).map(|served| format!("OK   trees/{} (id={})\n", document.path, served.about.id)));
+            stdout.extend(
+                host.definitions
+                    .iter()
+                    .filter(|_| errors.is_empty())
+                    .map(|served| format!("OK   trees/{} (id={})\n", document.path, served.about.id)),
+            );
         }
         CliOutcome { exit: i64::from(failed), stdout }
     }
@@ -132,7 +158,10 @@ impl<D: Dialect> Native<D> {
         match host.definitions.first() {
             Some(definition) => CliOutcome { exit: 0, stdout: mermaid(&definition.graph) },
             None => {
-                let lines = told.iter().flat_map(|(path, findings)| errors(path, findings)).map(|error| format!("FAIL trees/{error}\n"));
+                let lines = told
+                    .iter()
+                    .flat_map(|(path, findings)| errors(path, findings))
+                    .map(|error| format!("FAIL trees/{error}\n"));
                 CliOutcome { exit: 1, stdout: lines.collect() }
             }
         }
@@ -194,7 +223,9 @@ impl World for Person {
         let word = reply.get("action").and_then(Value::as_str).unwrap_or_default();
         let value = match word {
             "accept" => Ok(reply.pointer("/content/value").filter(|value| fits_schema(value, &schema))?.to_string()),
-            "decline" => Err(Failure { kind: Mishap::Declined, message: "the person declined".to_owned(), detail: None }),
+            "decline" => {
+                Err(Failure { kind: Mishap::Declined, message: "the person declined".to_owned(), detail: None })
+            }
             _ => return None,
         };
         Some((Source::Human, value))

@@ -33,7 +33,8 @@ fn calls(case: &Case, steps: &[Step], driver: &mut dyn Driver) -> Result<Verdict
         if let Some(change) = &step.restart {
             driver.restart(change)?;
         }
-        call(case, step, driver, &mut bound).map_err(|fault| fault.context(format!("call {} {}", index + 1, step.tool)))?;
+        call(case, step, driver, &mut bound)
+            .map_err(|fault| fault.context(format!("call {} {}", index + 1, step.tool)))?;
     }
     Ok(Verdict::Met)
 }
@@ -50,7 +51,9 @@ fn call(case: &Case, step: &Step, driver: &mut dyn Driver, bound: &mut Bound) ->
         return failure(&step.tool, &step.result, &got.value);
     }
     let loose: Vec<String> = case.loose.iter().chain(&step.loose).cloned().collect();
-    bound.compare(&step.result, &got.value, Rules { subset: case.subset, loose: &loose }, "$").map_err(anyhow::Error::msg)
+    bound
+        .compare(&step.result, &got.value, Rules { subset: case.subset, loose: &loose }, "$")
+        .map_err(anyhow::Error::msg)
 }
 
 fn asked(want: &[Elicited], got: &[Asked]) -> Result<()> {
@@ -68,7 +71,9 @@ fn asked(want: &[Elicited], got: &[Asked]) -> Result<()> {
 
 /// The text of an error of the peer's own. What its libraries say is not compared.
 fn failure(tool: &str, want: &Value, got: &Value) -> Result<()> {
-    let Some(body) = want.as_str().and_then(|text| text.strip_prefix(&format!("Error calling tool '{tool}': "))) else { return Ok(()) };
+    let Some(body) = want.as_str().and_then(|text| text.strip_prefix(&format!("Error calling tool '{tool}': "))) else {
+        return Ok(());
+    };
     let text = got.as_str().map_or_else(|| got.to_string(), str::to_owned);
     ensure!(text.contains(body), "the error is {text:?}, want {body:?}");
     Ok(())
@@ -83,16 +88,26 @@ fn load_error(case: &Case, text: &str, driver: &mut dyn Driver) -> Result<Verdic
 }
 
 fn findings(text: &str, errors: &[String]) -> Result<()> {
-    let Some((file, text)) = text.split_once(": ").filter(|(file, _)| file.starts_with("trees/")) else { return Ok(()) };
+    let Some((file, text)) = text.split_once(": ").filter(|(file, _)| file.starts_with("trees/")) else {
+        return Ok(());
+    };
     let file = file.trim_start_matches("trees/");
     let issues = text.strip_prefix("invalid tree: ").map_or_else(|| vec![text], |issues| issues.split("; ").collect());
     for issue in issues {
         let node = issue.strip_prefix('[').and_then(|rest| rest.split(']').next()).filter(|node| *node != "tree");
         let library = issue.starts_with("invalid YAML") || issue.starts_with("tree contains non-JSON");
-        let mut names: Vec<&str> = if library { Vec::new() } else { quoted(issue.split(" \u{2014} ").next().unwrap_or_default()) };
+        let mut names: Vec<&str> =
+            if library { Vec::new() } else { quoted(issue.split(" \u{2014} ").next().unwrap_or_default()) };
         names.extend(node);
-        names.extend(issue.split_whitespace().find(|word| word.starts_with(".branches") || word.starts_with("nodes.")).map(|word| word.trim_end_matches(':')));
-        let told = errors.iter().any(|error| error.starts_with(&format!("{file}:")) && names.iter().all(|name| error.contains(name)));
+        names.extend(
+            issue
+                .split_whitespace()
+                .find(|word| word.starts_with(".branches") || word.starts_with("nodes."))
+                .map(|word| word.trim_end_matches(':')),
+        );
+        let told = errors
+            .iter()
+            .any(|error| error.starts_with(&format!("{file}:")) && names.iter().all(|name| error.contains(name)));
         ensure!(told, "no error of {file} names {names:?}, as the peer does in {issue:?}; ours: {errors:#?}");
     }
     Ok(())
@@ -106,13 +121,19 @@ fn command(case: &Case, cli: &Cli, driver: &mut dyn Driver) -> Result<Verdict> {
         ensure!(got.stdout == cli.stdout, "want\n{}got\n{}", cli.stdout, got.stdout);
         return Ok(Verdict::Met);
     }
-    let reports = |text: &str| text.lines().filter(|line| line.starts_with("OK ") || line.starts_with("FAIL ")).map(str::to_owned).collect::<Vec<_>>();
+    let reports = |text: &str| {
+        text.lines()
+            .filter(|line| line.starts_with("OK ") || line.starts_with("FAIL "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let (want, got) = (reports(&cli.stdout), reports(&got.stdout));
     for line in &want {
         match line.strip_prefix("FAIL ") {
             None => ensure!(got.contains(line), "{line:?} is not among {got:?}"),
             Some(failed) => {
-                let errors: Vec<String> = got.iter().filter_map(|line| line.strip_prefix("FAIL trees/")).map(str::to_owned).collect();
+                let errors: Vec<String> =
+                    got.iter().filter_map(|line| line.strip_prefix("FAIL trees/")).map(str::to_owned).collect();
                 findings(failed, &errors)?;
             }
         }
@@ -131,13 +152,23 @@ fn listing(case: &Case, (tools, initialize): (&Value, &Value), driver: &mut dyn 
     let named = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     for want in tools.as_array().into_iter().flatten() {
         let name = named(want);
-        let Some(tool) = got.as_array().into_iter().flatten().find(|tool| named(tool) == name) else { bail!("there is no tool {name}") };
-        let names = |tool: &Value| tool.pointer("/inputSchema/properties").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+        let Some(tool) = got.as_array().into_iter().flatten().find(|tool| named(tool) == name) else {
+            bail!("there is no tool {name}")
+        };
+        let names = |tool: &Value| {
+            tool.pointer("/inputSchema/properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .map(|(key, _)| key.clone())
+                .collect::<Vec<_>>()
+        };
         let have = names(tool);
         if let Some(missing) = names(want).into_iter().find(|argument| !have.contains(argument)) {
             bail!("{name} has no argument {missing}");
         }
-        let required = |tool: &Value| tool.pointer("/inputSchema/required").cloned().unwrap_or(Value::Array(Vec::new()));
+        let required =
+            |tool: &Value| tool.pointer("/inputSchema/required").cloned().unwrap_or(Value::Array(Vec::new()));
         ensure!(required(want) == required(tool), "{name} requires {}", required(tool));
     }
     if let Some(got) = driver.initialize()? {

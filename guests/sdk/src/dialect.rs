@@ -2,8 +2,8 @@
 //! and under the native host of the tests.
 
 use crate::model::{
-    Action, Bundle, Call, Compiled, Diagnostic, Document, Event, Journal, Memory, Output, Refusal, Run, Session, Tool, Turn,
-    Workflow,
+    Action, Bundle, Call, Compiled, Diagnostic, Document, Event, Journal, Memory, Output, Refusal, Run, Session, Tool,
+    Turn, Workflow,
 };
 
 /// A document language and its rules. Every function is pure; the type itself holds nothing.

@@ -35,7 +35,15 @@ pub fn text(value: &Value) -> String {
 /// The value as text that `read` gives back unchanged; RFC 8259 as long as there is no NaN.
 pub fn exact(value: &Value) -> String {
     let mut out = String::new();
-    write(value, &mut out, |float| if float.is_nan() { "NaN" } else if float > 0.0 { "1e999" } else { "-1e999" });
+    write(value, &mut out, |float| {
+        if float.is_nan() {
+            "NaN"
+        } else if float > 0.0 {
+            "1e999"
+        } else {
+            "-1e999"
+        }
+    });
     out
 }
 
@@ -299,8 +307,11 @@ impl Reader<'_> {
     }
 
     fn hex(&mut self) -> Result<u32, Fault> {
-        let digits = self.text.get(self.at..self.at + 4).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let code = digits.and_then(|text| u32::from_str_radix(text, 16).ok()).ok_or_else(|| self.fault("expected four hex digits"))?;
+        let digits =
+            self.text.get(self.at..self.at + 4).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let code = digits
+            .and_then(|text| u32::from_str_radix(text, 16).ok())
+            .ok_or_else(|| self.fault("expected four hex digits"))?;
         self.at += 4;
         Ok(code)
     }
@@ -312,7 +323,13 @@ mod tests {
 
     #[test]
     fn what_is_read_is_written_again() {
-        for json in ["null", "[1,2.0,-0.0,1e+22,\"é\\n\\u0007\\\"\"]", "{\"b\":{},\"a\":[]}", "123456789012345678901234567890", "-5"] {
+        for json in [
+            "null",
+            "[1,2.0,-0.0,1e+22,\"é\\n\\u0007\\\"\"]",
+            "{\"b\":{},\"a\":[]}",
+            "123456789012345678901234567890",
+            "-5",
+        ] {
             assert_eq!(text(&read(json).unwrap()), json);
         }
         assert_eq!(text(&read("{\"a\":1,\"b\":2,\"a\":3}").unwrap()), "{\"a\":3,\"b\":2}");
@@ -323,7 +340,22 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused_with_its_place() {
-        for json in ["", "[1,]", "{\"a\"}", "01", "1.", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"a", "tru", "1 2", "\"\t\"", "-", "\"\\u00g0\"", "{a:1}"] {
+        for json in [
+            "",
+            "[1,]",
+            "{\"a\"}",
+            "01",
+            "1.",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"a",
+            "tru",
+            "1 2",
+            "\"\t\"",
+            "-",
+            "\"\\u00g0\"",
+            "{a:1}",
+        ] {
             assert!(read(json).is_err(), "{json}");
         }
         assert_eq!(read("[1 2]").unwrap_err(), Fault { what: "expected `,` or `]`", offset: 3 });

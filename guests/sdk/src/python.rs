@@ -85,7 +85,8 @@ pub fn repr(value: &Value) -> String {
         Value::Str(text) => repr_str(text),
         Value::List(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Value::Map(map) => {
-            let members: Vec<_> = map.iter().map(|(key, value)| format!("{}: {}", repr_str(key), repr(value))).collect();
+            let members: Vec<_> =
+                map.iter().map(|(key, value)| format!("{}: {}", repr_str(key), repr(value))).collect();
             format!("{{{}}}", members.join(", "))
         }
     }
@@ -248,7 +249,20 @@ mod tests {
 
     #[test]
     fn floats_are_written_as_python_writes_them() {
-        for text in ["1.0", "0.1", "1e+22", "1e-07", "1e+16", "123456789.0", "-0.0", "0.0001", "1e-05", "9999999999999998.0", "1.5e+300", "5e-324"] {
+        for text in [
+            "1.0",
+            "0.1",
+            "1e+22",
+            "1e-07",
+            "1e+16",
+            "123456789.0",
+            "-0.0",
+            "0.0001",
+            "1e-05",
+            "9999999999999998.0",
+            "1.5e+300",
+            "5e-324",
+        ] {
             assert_eq!(float(text.parse().unwrap()), text);
         }
     }
@@ -267,8 +281,15 @@ mod tests {
     fn equality_and_order_cross_number_types() {
         let value = |text: &str| json::read(text).unwrap();
         let eq = |a: &str, b: &str| equal(&value(a), &value(b));
-        assert!(eq("1", "1.0") && eq("true", "1") && eq("{\"a\":1,\"b\":[true]}", "{\"b\":[1.0],\"a\":1}") && eq("0", "-0.0"));
-        assert!(!eq("9007199254740993", "9007199254740992.0") && !eq("null", "0") && !eq("\"1\"", "1") && !eq("NaN", "NaN"));
+        assert!(
+            eq("1", "1.0")
+                && eq("true", "1")
+                && eq("{\"a\":1,\"b\":[true]}", "{\"b\":[1.0],\"a\":1}")
+                && eq("0", "-0.0")
+        );
+        assert!(
+            !eq("9007199254740993", "9007199254740992.0") && !eq("null", "0") && !eq("\"1\"", "1") && !eq("NaN", "NaN")
+        );
         let ord = |a: &str, b: &str| order(&value(a), &value(b));
         assert_eq!(ord("[1,2]", "[1,3]"), Some(Ordering::Less));
         assert_eq!(ord("[1]", "[1,0]"), Some(Ordering::Less));

@@ -42,7 +42,9 @@ pub fn fill_value(value: &Value, facts: &Map) -> Value {
     match value {
         Value::Str(text) => fill(text, facts),
         Value::List(items) => Value::List(items.iter().map(|item| fill_value(item, facts)).collect()),
-        Value::Map(map) => Value::Map(map.iter().map(|(key, item)| (key.to_owned(), fill_value(item, facts))).collect()),
+        Value::Map(map) => {
+            Value::Map(map.iter().map(|(key, item)| (key.to_owned(), fill_value(item, facts))).collect())
+        }
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.clone(),
     }
 }
@@ -91,7 +93,8 @@ fn at(text: &str, start: usize) -> Option<Placeholder<'_>> {
     let end = inner.find(|c| !is_word(c) && c != '.').unwrap_or(inner.len());
     let (path, rest) = inner.split_at(end);
     let rest = rest.trim_start_matches(is_blank).strip_prefix("}}")?;
-    let named = path.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && path.split('.').all(|step| !step.is_empty());
+    let named =
+        path.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && path.split('.').all(|step| !step.is_empty());
     named.then(|| Placeholder { start, len: text.len() - start - rest.len(), path })
 }
 
@@ -133,14 +136,27 @@ mod tests {
 
     #[test]
     fn what_is_no_placeholder_stays() {
-        for text in ["{{ f-x }}", "{{ 0f }}", "{{ }}", "{{ f. }}", "{{ f|x }}", "{{ f . i }}", "{{ f[0] }}", "{{ é }}", "{{", "{{ f }", "{{ f..i }}"] {
+        for text in [
+            "{{ f-x }}",
+            "{{ 0f }}",
+            "{{ }}",
+            "{{ f. }}",
+            "{{ f|x }}",
+            "{{ f . i }}",
+            "{{ f[0] }}",
+            "{{ é }}",
+            "{{",
+            "{{ f }",
+            "{{ f..i }}",
+        ] {
             check(text, &json::quoted(text));
         }
     }
 
     #[test]
     fn placeholders_are_listed_in_order() {
-        let found: Vec<_> = placeholders("a {{ f.i }}{{s}} {{ - }}").map(|one| (one.start, one.len, one.path)).collect();
+        let found: Vec<_> =
+            placeholders("a {{ f.i }}{{s}} {{ - }}").map(|one| (one.start, one.len, one.path)).collect();
         assert_eq!(found, [(2, 9, "f.i"), (11, 5, "s")]);
     }
 }

@@ -24,15 +24,25 @@ impl Args {
         let map = match json::read(if call.args.is_empty() { "null" } else { &call.args }) {
             Ok(Value::Map(map)) => map,
             Ok(Value::Null) => Map::default(),
-            Ok(Value::Str(_)) => return Err(format!("{tool}: the arguments came as a text; send an object, not a string that holds one")),
+            Ok(Value::Str(_)) => {
+                return Err(format!(
+                    "{tool}: the arguments came as a text; send an object, not a string that holds one"
+                ));
+            }
             Ok(other) => return Err(format!("{tool}: the arguments are {}; send an object", called(&other))),
-            Err(fault) => return Err(format!("{tool}: the arguments are no valid JSON: {}; send an object", fault.what)),
+            Err(fault) => {
+                return Err(format!("{tool}: the arguments are no valid JSON: {}; send an object", fault.what));
+            }
         };
         let mut args = Self { tool, map, faults: Vec::new() };
         let unknown: Vec<String> = args.map.keys().filter(|key| !known.contains(key)).map(str::to_owned).collect();
         for key in unknown {
             let cure = did_you_mean(&key, known.iter().copied()).unwrap_or_else(|| {
-                if known.is_empty() { "this tool takes none".to_owned() } else { format!("this tool takes {}", known.join(", ")) }
+                if known.is_empty() {
+                    "this tool takes none".to_owned()
+                } else {
+                    format!("this tool takes {}", known.join(", "))
+                }
             });
             args.faults.push(format!("there is no argument `{key}`; {cure}"));
         }
@@ -72,11 +82,11 @@ impl Args {
 
     /// A text that may be there.
     pub(crate) fn optional_text(&mut self, name: &str, cure: &str) -> Option<String> {
-        match self.given(name)? {
-            Value::Str(text) => return Some(text),
-            other => self.fault(name, "a text", &other, cure),
+        let value = self.given(name)?;
+        if value.as_str().is_none() {
+            self.fault(name, "a text", &value, cure);
         }
-        None
+        value.as_str().map(str::to_owned)
     }
 
     /// An integer that must be there.
@@ -148,7 +158,10 @@ fn integer(value: &Value) -> Option<Int> {
         Value::Float(float) if float.is_finite() && float.fract() == 0.0 => Int::decimal(&format!("{float:.0}")),
         Value::Str(text) => {
             let text = text.trim();
-            let whole = text.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|byte| byte == b'0')).map_or(text, |(whole, _)| whole);
+            let whole = text
+                .split_once('.')
+                .filter(|(_, zeros)| zeros.bytes().all(|byte| byte == b'0'))
+                .map_or(text, |(whole, _)| whole);
             Int::decimal(whole)
         }
         Value::Null | Value::Float(_) | Value::List(_) | Value::Map(_) => None,
@@ -185,5 +198,9 @@ fn called(value: &Value) -> &'static str {
 
 fn quoted(value: &Value) -> String {
     let text = python::dumps(value, python::Layout::SPACED);
-    if text.chars().count() <= QUOTED_MAX { text } else { format!("{}...", text.chars().take(QUOTED_MAX).collect::<String>()) }
+    if text.chars().count() <= QUOTED_MAX {
+        text
+    } else {
+        format!("{}...", text.chars().take(QUOTED_MAX).collect::<String>())
+    }
 }

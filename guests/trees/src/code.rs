@@ -3,9 +3,9 @@
 //! Head (words): magic, nodes, entry, `max_steps`, version is 0.2, tree id (2), hash (2), table of records, table of node
 //! numbers in the order of their ids. A record begins with its kind and its id; the rest is the kind's.
 
+use wfhost_guest::json;
 use wfhost_guest::packed::{Broken, Reader, Text, Writer};
 use wfhost_guest::value::Value;
-use wfhost_guest::json;
 
 use crate::document::model::{Choice, Kind, Tree, TreeNode};
 
@@ -22,7 +22,9 @@ const TERMINAL: u32 = 5;
 /// The bytes of a tree. References to nodes that do not exist are left out; `document` has refused such a tree before.
 pub(crate) fn write(tree: &Tree) -> Vec<u8> {
     let mut order: Vec<u32> = (0..count(tree.nodes.len())).collect();
-    let id = |number: &u32| usize::try_from(*number).ok().and_then(|at| tree.nodes.get(at)).map(|node| node.id.text.as_str());
+    let id = |number: &u32| {
+        usize::try_from(*number).ok().and_then(|at| tree.nodes.get(at)).map(|node| node.id.text.as_str())
+    };
     order.sort_by(|a, b| id(a).cmp(&id(b)));
     let number = |name: &str| {
         let found = order.binary_search_by(|number| id(number).cmp(&Some(name)));
@@ -36,7 +38,19 @@ pub(crate) fn write(tree: &Tree) -> Vec<u8> {
     let sorted = out.words(&order);
     let entry = number(&tree.entry.text);
     let version = u32::from(tree.v2);
-    out.head(&[MAGIC, count(records.len()), entry, tree.max_steps, version, tree_id.at, tree_id.len, hash.at, hash.len, table, sorted]);
+    out.head(&[
+        MAGIC,
+        count(records.len()),
+        entry,
+        tree.max_steps,
+        version,
+        tree_id.at,
+        tree_id.len,
+        hash.at,
+        hash.len,
+        table,
+        sorted,
+    ]);
     out.done()
 }
 
@@ -131,11 +145,37 @@ pub(crate) struct Step<'a> {
 /// What a node wants. Texts are as written: their placeholders are still to be filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StepKind<'a> {
-    Condition { on: &'a str, default: NodeNumber, branches: Branches<'a> },
-    Ask { prompt: &'a str, capture: &'a str, human_only: bool, next: Option<NodeNumber>, options: Options<'a> },
-    Judgment { prompt: &'a str, capture: &'a str, require_rationale: bool, options: Options<'a>, evidence: &'a str },
-    Action { tool: &'a str, capture: &'a str, next: NodeNumber, on_error: Option<NodeNumber>, args: &'a str, schema: &'a str },
-    Terminal { outcome: &'a str, summary: &'a str },
+    Condition {
+        on: &'a str,
+        default: NodeNumber,
+        branches: Branches<'a>,
+    },
+    Ask {
+        prompt: &'a str,
+        capture: &'a str,
+        human_only: bool,
+        next: Option<NodeNumber>,
+        options: Options<'a>,
+    },
+    Judgment {
+        prompt: &'a str,
+        capture: &'a str,
+        require_rationale: bool,
+        options: Options<'a>,
+        evidence: &'a str,
+    },
+    Action {
+        tool: &'a str,
+        capture: &'a str,
+        next: NodeNumber,
+        on_error: Option<NodeNumber>,
+        args: &'a str,
+        schema: &'a str,
+    },
+    Terminal {
+        outcome: &'a str,
+        summary: &'a str,
+    },
 }
 
 /// The branches of a condition.
@@ -185,14 +225,37 @@ impl<'a> Code<'a> {
         let maybe = |index| word(index).map(|number| (number != NONE).then_some(NodeNumber(number)));
         let items = |first, count| Items { bytes: self.bytes, at, first, count };
         let kind = match word(0)? {
-            CONDITION => StepKind::Condition { on: text(3)?, default: NodeNumber(word(5)?), branches: Branches(items(7, word(6)?)) },
-            ASK => StepKind::Ask { prompt: text(3)?, capture: text(5)?, human_only: word(7)? != 0, next: maybe(8)?, options: Options(items(10, word(9)?)) },
+            CONDITION => StepKind::Condition {
+                on: text(3)?,
+                default: NodeNumber(word(5)?),
+                branches: Branches(items(7, word(6)?)),
+            },
+            ASK => StepKind::Ask {
+                prompt: text(3)?,
+                capture: text(5)?,
+                human_only: word(7)? != 0,
+                next: maybe(8)?,
+                options: Options(items(10, word(9)?)),
+            },
             JUDGMENT => {
                 let options = items(10, word(9)?);
                 let evidence = options.count.checked_mul(3).and_then(|words| words.checked_add(10)).ok_or(Broken)?;
-                StepKind::Judgment { prompt: text(3)?, capture: text(5)?, require_rationale: word(7)? != 0, options: Options(options), evidence: text(evidence)? }
+                StepKind::Judgment {
+                    prompt: text(3)?,
+                    capture: text(5)?,
+                    require_rationale: word(7)? != 0,
+                    options: Options(options),
+                    evidence: text(evidence)?,
+                }
             }
-            ACTION => StepKind::Action { tool: text(3)?, capture: text(5)?, next: NodeNumber(word(7)?), on_error: maybe(8)?, args: text(9)?, schema: text(11)? },
+            ACTION => StepKind::Action {
+                tool: text(3)?,
+                capture: text(5)?,
+                next: NodeNumber(word(7)?),
+                on_error: maybe(8)?,
+                args: text(9)?,
+                schema: text(11)?,
+            },
             TERMINAL => StepKind::Terminal { outcome: text(3)?, summary: text(5)? },
             _ => return Err(Broken),
         };

@@ -42,7 +42,9 @@ pub(crate) fn answer(at: At<'_>, event: &Event) -> Result<Turn, Refusal> {
             Ok(answer) => answer,
             Err(failure) => return Err(undelivered(code, at.session, &state, failure)),
         },
-        Input::Open(_) | Input::Recalled(_) => return Err(replies::refusal("bad_input", "a session is moved by an answer")),
+        Input::Open(_) | Input::Recalled(_) => {
+            return Err(replies::refusal("bad_input", "a session is moved by an answer"));
+        }
     };
     match judged(at.session, &state, &answer, event.source) {
         Ok(accepted) => follow(code, at.session, state, accepted).map_err(|Broken| broken()),
@@ -76,14 +78,21 @@ impl From<Broken> for No {
 }
 
 fn broken() -> Refusal {
-    Refusal { code: "broken_session".to_owned(), message: "definition or state is damaged".to_owned(), entries: Vec::new(), reply: reply::broken() }
+    Refusal {
+        code: "broken_session".to_owned(),
+        message: "definition or state is damaged".to_owned(),
+        entries: Vec::new(),
+        reply: reply::broken(),
+    }
 }
 
 /// A refusal that the caller sees in the envelope's `error`.
 fn refused(code: Code<'_>, session: &Session, state: &State<'_>, (word, text): (&str, String)) -> Refusal {
     let message = format!("{word}: {text}");
     match reply::envelope(code, session, state, Some(&message)) {
-        Ok(envelope) => Refusal { code: word.to_owned(), message, entries: Vec::new(), reply: replies::output(&envelope) },
+        Ok(envelope) => {
+            Refusal { code: word.to_owned(), message, entries: Vec::new(), reply: replies::output(&envelope) }
+        }
         Err(Broken) => broken(),
     }
 }
@@ -100,7 +109,12 @@ fn undelivered(code: Code<'_>, session: &Session, state: &State<'_>, failure: &F
         wfhost_guest::model::Mishap::Lost => "lost",
     };
     match reply::envelope(code, session, state, None) {
-        Ok(envelope) => Refusal { code: word.to_owned(), message: failure.message.clone(), entries: Vec::new(), reply: replies::output(&envelope) },
+        Ok(envelope) => Refusal {
+            code: word.to_owned(),
+            message: failure.message.clone(),
+            entries: Vec::new(),
+            reply: replies::output(&envelope),
+        },
         Err(Broken) => broken(),
     }
 }
@@ -198,16 +212,29 @@ fn free(target: NodeNumber, capture: &str, answer: &Answer) -> Result<Accepted, 
         let text = format!("answer exceeds {ANSWER_BYTES_MAX} bytes; trim or summarize before answering");
         return Err(No::Refused("fact_too_large", text));
     }
-    Ok(Accepted { target, input: answer.value.clone(), capture: named(capture, &answer.value), rationale: answer.rationale.clone() })
+    Ok(Accepted {
+        target,
+        input: answer.value.clone(),
+        capture: named(capture, &answer.value),
+        rationale: answer.rationale.clone(),
+    })
 }
 
 fn acted(node: Step<'_>, answer: &Answer) -> Result<Accepted, No> {
     let StepKind::Action { next, on_error, capture, schema, .. } = node.kind else { return Err(No::Broken) };
     if answer.is_error {
         let Some(target) = on_error else {
-            return Err(No::Refused("tool_error_unhandled", "tool failed and no on_error branch; retry or abort".to_owned()));
+            return Err(No::Refused(
+                "tool_error_unhandled",
+                "tool failed and no on_error branch; retry or abort".to_owned(),
+            ));
         };
-        return Ok(Accepted { target, input: [("error", answer.value.clone())].into(), capture: None, rationale: None });
+        return Ok(Accepted {
+            target,
+            input: [("error", answer.value.clone())].into(),
+            capture: None,
+            rationale: None,
+        });
     }
     if python::dumps_len(&answer.value) > ANSWER_BYTES_MAX {
         let text = format!("result exceeds {ANSWER_BYTES_MAX} bytes; trim or summarize before reporting");
@@ -252,11 +279,23 @@ fn mismatch(schema: &Value, value: &Value) -> Option<String> {
 
 fn entry(node: Step<'_>, input: &Value, branch: Option<&str>, rationale: Option<String>) -> Entry {
     let detail = rationale.map(|rationale| json::text(&[("rationale", rationale.into())].into()));
-    Entry { node: node.id.to_owned(), kind: kind(node).to_owned(), input: Some(json::exact(input)), branch: branch.map(str::to_owned), detail }
+    Entry {
+        node: node.id.to_owned(),
+        kind: kind(node).to_owned(),
+        input: Some(json::exact(input)),
+        branch: branch.map(str::to_owned),
+        detail,
+    }
 }
 
 fn passed(node: Step<'_>, branch: Option<&str>) -> Entry {
-    Entry { node: node.id.to_owned(), kind: kind(node).to_owned(), input: None, branch: branch.map(str::to_owned), detail: None }
+    Entry {
+        node: node.id.to_owned(),
+        kind: kind(node).to_owned(),
+        input: None,
+        branch: branch.map(str::to_owned),
+        detail: None,
+    }
 }
 
 /// The node's type, by the word that documents use.
@@ -271,7 +310,12 @@ pub(crate) fn kind(node: Step<'_>) -> &'static str {
 }
 
 /// Passes conditions until something is to be waited for, or the session ends.
-fn advance<'a>(code: Code<'a>, session: &Session, mut state: State<'a>, mut entries: Vec<Entry>) -> Result<Turn, Broken> {
+fn advance<'a>(
+    code: Code<'a>,
+    session: &Session,
+    mut state: State<'a>,
+    mut entries: Vec<Entry>,
+) -> Result<Turn, Broken> {
     loop {
         if state.entries > code.max_steps {
             state.outcome = Some(ABORTED.to_owned());

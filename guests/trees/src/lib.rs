@@ -26,7 +26,8 @@ mod state;
 mod tools;
 
 use wfhost_guest::model::{
-    Action, Bundle, Call, Compiled, Document, Event, Journal, Memory, Output, Refusal, Run, Session, Tool, Turn, Workflow,
+    Action, Bundle, Call, Compiled, Document, Event, Journal, Memory, Output, Refusal, Run, Session, Tool, Turn,
+    Workflow,
 };
 use wfhost_guest::{At, Dialect};
 

@@ -23,7 +23,12 @@ pub(crate) fn broken() -> Output {
 }
 
 /// The envelope of a session. `error` is told right after a refused answer only.
-pub(crate) fn envelope(code: Code<'_>, session: &Session, state: &State<'_>, error: Option<&str>) -> Result<Value, Broken> {
+pub(crate) fn envelope(
+    code: Code<'_>,
+    session: &Session,
+    state: &State<'_>,
+    error: Option<&str>,
+) -> Result<Value, Broken> {
     let view = view(code, state)?;
     Ok(Value::from([
         ("session_id", session.id.as_str().into()),
@@ -52,7 +57,9 @@ fn view(code: Code<'_>, state: &State<'_>) -> Result<View, Broken> {
     if state.outcome.is_some() {
         let instruction = match state.node.kind {
             StepKind::Terminal { summary, .. } => fill(summary),
-            StepKind::Condition { .. } | StepKind::Ask { .. } | StepKind::Judgment { .. } | StepKind::Action { .. } => "".into(),
+            StepKind::Condition { .. } | StepKind::Ask { .. } | StepKind::Judgment { .. } | StepKind::Action { .. } => {
+                "".into()
+            }
         };
         return Ok(View { state: "done", instruction, expects: Value::Null, evidence: Map::default() });
     }
@@ -63,7 +70,12 @@ fn view(code: Code<'_>, state: &State<'_>) -> Result<View, Broken> {
         }
         StepKind::Judgment { prompt, options, require_rationale, evidence, .. } => {
             let expects = choice(options, [("require_rationale", require_rationale.into())])?;
-            View { state: "awaiting_judgment", instruction: fill(prompt), expects, evidence: gathered(evidence, &state.facts)? }
+            View {
+                state: "awaiting_judgment",
+                instruction: fill(prompt),
+                expects,
+                evidence: gathered(evidence, &state.facts)?,
+            }
         }
         StepKind::Action { tool, args, schema, .. } => {
             let named = if code.v2 { template::fill_text(tool, &state.facts) } else { tool.to_owned() };
@@ -113,12 +125,16 @@ pub(crate) fn request(code: Code<'_>, session: &Session, state: &State<'_>) -> R
             };
             Need::Answer(Question { audience, prompt: spoken(&view.instruction), schema: schema(options)? })
         }
-        StepKind::Judgment { options, .. } => {
-            Need::Answer(Question { audience: Audience::Agent, prompt: spoken(&view.instruction), schema: schema(options)? })
-        }
-        StepKind::Action { tool, args, .. } => {
-            Need::Tool(ToolCall { server: None, tool: tool.to_owned(), args: json::text(&arguments(code, args, state)?) })
-        }
+        StepKind::Judgment { options, .. } => Need::Answer(Question {
+            audience: Audience::Agent,
+            prompt: spoken(&view.instruction),
+            schema: schema(options)?,
+        }),
+        StepKind::Action { tool, args, .. } => Need::Tool(ToolCall {
+            server: None,
+            tool: tool.to_owned(),
+            args: json::text(&arguments(code, args, state)?),
+        }),
         StepKind::Condition { .. } | StepKind::Terminal { .. } => return Ok(None),
     };
     Ok(state.outcome.is_none().then(|| Request { id: request_id(state.step), need, deadline: None }))
@@ -141,7 +157,11 @@ fn schema(options: Options<'_>) -> Result<String, Broken> {
             ids.push(id);
         }
     }
-    let members = if ids.is_empty() { Value::from([("type", "string".into())]) } else { Value::from([("type", "string".into()), ("enum", ids.into())]) };
+    let members = if ids.is_empty() {
+        Value::from([("type", "string".into())])
+    } else {
+        Value::from([("type", "string".into()), ("enum", ids.into())])
+    };
     Ok(json::text(&members))
 }
 
@@ -195,12 +215,19 @@ fn channel(kept: &Kept) -> Option<&'static str> {
 }
 
 /// What the host and other workflows learn of the end.
-pub(crate) fn outcome(code: Code<'_>, state: &State<'_>) -> Result<Option<Result<String, wfhost_guest::model::Failure>>, Broken> {
+pub(crate) fn outcome(
+    code: Code<'_>,
+    state: &State<'_>,
+) -> Result<Option<Result<String, wfhost_guest::model::Failure>>, Broken> {
     let Some(outcome) = &state.outcome else { return Ok(None) };
     let terminal = matches!(state.node.kind, StepKind::Terminal { .. });
     if outcome == ABORTED && !(terminal && ends_as(state, ABORTED)) {
         let message = format!("{ABORTED}: the tree went through more than {} nodes", code.max_steps);
-        return Ok(Some(Err(wfhost_guest::model::Failure { kind: wfhost_guest::model::Mishap::Failed, message, detail: None })));
+        return Ok(Some(Err(wfhost_guest::model::Failure {
+            kind: wfhost_guest::model::Mishap::Failed,
+            message,
+            detail: None,
+        })));
     }
     let summary = view(code, state)?.instruction;
     Ok(Some(Ok(json::text(&Value::from([("outcome", outcome.as_str().into()), ("summary", summary)])))))

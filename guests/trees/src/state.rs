@@ -31,11 +31,18 @@ impl<'a> State<'a> {
         let node = map.get("node").and_then(Value::as_str).ok_or(Broken)?;
         let node = code.node(code.find(node)?)?;
         let step = map.get("step").and_then(Value::as_i64).ok_or(Broken)?;
-        let entries = map.get("entries").and_then(Value::as_i64).and_then(|count| u32::try_from(count).ok()).ok_or(Broken)?;
+        let entries =
+            map.get("entries").and_then(Value::as_i64).and_then(|count| u32::try_from(count).ok()).ok_or(Broken)?;
         let outcome = map.get("outcome").and_then(Value::as_str).map(str::to_owned);
         let facts = map.into_iter().find_map(|(key, value)| match value {
             Value::Map(facts) if key == "facts" => Some(facts),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => None,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Str(_)
+            | Value::List(_)
+            | Value::Map(_) => None,
         });
         Ok(Self { node, step, entries, outcome, facts: facts.ok_or(Broken)? })
     }

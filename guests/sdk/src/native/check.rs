@@ -46,5 +46,9 @@ fn is_json(what: &str, text: &str) -> Result<(), String> {
 }
 
 fn drawn(node: &str, graph: &Graph) -> Result<(), String> {
-    if graph.nodes.iter().any(|drawn| drawn.id == node) { Ok(()) } else { Err(format!("the node {node} is not in the drawing")) }
+    if graph.nodes.iter().any(|drawn| drawn.id == node) {
+        Ok(())
+    } else {
+        Err(format!("the node {node} is not in the drawing"))
+    }
 }

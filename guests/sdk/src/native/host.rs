@@ -8,8 +8,8 @@ use super::{World, check};
 use crate::diagnostic;
 use crate::dialect::Dialect;
 use crate::model::{
-    Action, Audience, Bundle, Call, Definition, Diagnostic, Document, Event, Failure, Input, Moment, Need, Output, Recalled,
-    Refusal, Reply, Session, Source, Target, Turn, Workflow,
+    Action, Audience, Bundle, Call, Definition, Diagnostic, Document, Event, Failure, Input, Moment, Need, Output,
+    Recalled, Refusal, Reply, Session, Source, Target, Turn, Workflow,
 };
 use crate::reply;
 
@@ -36,7 +36,14 @@ pub struct Host<D> {
 
 impl<D: Dialect> Default for Host<D> {
     fn default() -> Self {
-        Self { definitions: Vec::new(), sessions: BTreeMap::new(), human_only: false, order: Vec::new(), now: 1_800_000_000_000, dialect: PhantomData }
+        Self {
+            definitions: Vec::new(),
+            sessions: BTreeMap::new(),
+            human_only: false,
+            order: Vec::new(),
+            now: 1_800_000_000_000,
+            dialect: PhantomData,
+        }
     }
 }
 
@@ -83,7 +90,13 @@ impl<D: Dialect> Host<D> {
     }
 
     /// Hands the answer to an open request over, as an operator or a late reply would.
-    pub fn reply(&mut self, session: &str, request: &str, value: Result<String, Failure>, source: Source) -> Result<Output, Fault> {
+    pub fn reply(
+        &mut self,
+        session: &str,
+        request: &str,
+        value: Result<String, Failure>,
+        source: Source,
+    ) -> Result<Output, Fault> {
         let reply = Reply { request: request.to_owned(), value };
         self.event(session, Input::Reply(reply), source)
     }
@@ -109,11 +122,15 @@ impl<D: Dialect> Host<D> {
                 self.answer(&moment.target, Input::Recalled(Recalled { call, past }), world)
             }
             Action::Status(target) => Ok(self.shown(&target, |held| D::status(held.at()))),
-            Action::Trace(page) => Ok(self.shown(&page.target, |held| D::trace(held.at(), &held.page(page.after, page.limit)))),
+            Action::Trace(page) => {
+                Ok(self.shown(&page.target, |held| D::trace(held.at(), &held.page(page.after, page.limit))))
+            }
             Action::Render(view) => Ok(self.shown(&view.target, |held| {
                 let journal = held.page(None, u32::MAX);
                 match D::render(held.at(), &journal, &view.name, &view.args) {
-                    Ok(text) => Output { headline: None, value: crate::json::quoted(&text), content: None, is_error: false },
+                    Ok(text) => {
+                        Output { headline: None, value: crate::json::quoted(&text), content: None, is_error: false }
+                    }
                     Err(refusal) => refusal.reply,
                 }
             })),
@@ -137,7 +154,12 @@ impl<D: Dialect> Host<D> {
     fn find(&self, target: &Target) -> Option<String> {
         match (&target.session, &target.workflow) {
             (Some(id), _) => self.sessions.contains_key(id).then(|| id.clone()),
-            (None, Some(workflow)) => self.order.iter().rev().find(|id| self.sessions.get(*id).is_some_and(|held| held.workflow == *workflow)).cloned(),
+            (None, Some(workflow)) => self
+                .order
+                .iter()
+                .rev()
+                .find(|id| self.sessions.get(*id).is_some_and(|held| held.workflow == *workflow))
+                .cloned(),
             (None, None) => None,
         }
     }
@@ -153,11 +175,17 @@ impl<D: Dialect> Host<D> {
     }
 
     fn start(&mut self, workflow: &str, input: Input) -> Result<(Option<String>, Output), Fault> {
-        let Some(definition) = self.definitions.iter().find(|definition| definition.about.id == workflow).cloned() else {
+        let Some(definition) = self.definitions.iter().find(|definition| definition.about.id == workflow).cloned()
+        else {
             return Err(Fault(format!("route named a workflow that is not served: {workflow}")));
         };
         let id = format!("ses_{:012x}", self.order.len() + 1);
-        let session = Session { id: id.clone(), started: self.tick(), definition_hash: digest(&definition.code), human_only: self.human_only };
+        let session = Session {
+            id: id.clone(),
+            started: self.tick(),
+            definition_hash: digest(&definition.code),
+            human_only: self.human_only,
+        };
         let event = Event { input, source: Source::Agent, at: self.now, seed: self.now, seq: 1 };
         match D::start(&definition.code, &session, event) {
             Ok(turn) => {
@@ -213,7 +241,14 @@ impl<D: Dialect> Host<D> {
     fn drive(&mut self, session: &str, mut output: Output, world: &mut dyn World) -> Result<Output, Fault> {
         for _ in 0..ROUNDS_MAX {
             let Some(held) = self.sessions.get_mut(session) else { break };
-            let Some(request) = held.requests.iter().find(|request| is_for_world(&request.need) && !held.sent.contains(request)).cloned() else { break };
+            let Some(request) = held
+                .requests
+                .iter()
+                .find(|request| is_for_world(&request.need) && !held.sent.contains(request))
+                .cloned()
+            else {
+                break;
+            };
             held.sent.push(request.clone());
             let Some((source, value)) = world.carry_out(&request) else { continue };
             output = self.event(session, Input::Reply(Reply { request: request.id, value }), source)?;
@@ -242,6 +277,8 @@ fn absent(target: &Target) -> Output {
 
 /// Stands for SHA-256, which nothing here needs: FNV-1a.
 fn digest(code: &[u8]) -> String {
-    let hash = code.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = code
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:064x}")
 }

@@ -91,7 +91,10 @@ impl Held {
             Some(after) => usize::try_from(after).unwrap_or(usize::MAX),
             None => self.journal.len().saturating_sub(limit),
         };
-        Journal { total: count(self.journal.len()), entries: self.journal.iter().skip(skip).take(limit).cloned().collect() }
+        Journal {
+            total: count(self.journal.len()),
+            entries: self.journal.iter().skip(skip).take(limit).cloned().collect(),
+        }
     }
 
     /// An old entry, and the state after the event that wrote it.

@@ -10,6 +10,7 @@ use super::source::{Source, point, position};
 use super::{DEPTH_MAX, Data, NODES_MAX, Node, Pair, Rules};
 use crate::diagnostic::{self, Finding};
 use crate::model::{Diagnostic, Span};
+use crate::python;
 
 /// LIMIT: findings of one document that are told.
 const FINDINGS_MAX: usize = 200;
@@ -29,7 +30,14 @@ pub fn load(bytes: &[u8], rules: Rules) -> Loaded {
         Ok(source) => source,
         Err(finding) => return Loaded { root: None, findings: vec![finding.done()] },
     };
-    let mut loader = Loader { parser: Parser::new_from_str(source.text), source: &source, rules, anchors: BTreeMap::new(), nodes: 0, findings: Vec::new() };
+    let mut loader = Loader {
+        parser: Parser::new_from_str(source.text),
+        source: &source,
+        rules,
+        anchors: BTreeMap::new(),
+        nodes: 0,
+        findings: Vec::new(),
+    };
     let root = loader.document();
     let mut findings = loader.findings;
     let root = root.map_err(|stop| findings.push(stop.0.done())).ok();
@@ -101,14 +109,20 @@ impl<'a> Loader<'a> {
                 Event::StreamEnd => break,
                 Event::Nothing | Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(_) if root.is_some() => {
-                    let finding = diagnostic::error("yaml-documents", "a second document begins here").at(point(position(&span.start)));
+                    let finding = diagnostic::error("yaml-documents", "a second document begins here")
+                        .at(point(position(&span.start)));
                     return Err(Stop(finding.help("one file holds one document; remove what follows `---`")));
                 }
                 Event::DocumentStart(_) => {
                     let (event, span) = self.next()?;
                     root = Some(self.node(event, span, Place { depth: 0, flow: false })?);
                 }
-                Event::Alias(_) | Event::Scalar(..) | Event::SequenceStart(..) | Event::SequenceEnd | Event::MappingStart(..) | Event::MappingEnd => {}
+                Event::Alias(_)
+                | Event::Scalar(..)
+                | Event::SequenceStart(..)
+                | Event::SequenceEnd
+                | Event::MappingStart(..)
+                | Event::MappingEnd => {}
             }
         }
         Ok(root.unwrap_or(Node { span: point(position(&Marker::new(0, 1, 0))), data: Data::Null }))
@@ -148,9 +162,13 @@ impl<'a> Loader<'a> {
                 let node = self.map(inside, span)?;
                 (anchor, self.tagged_map(tag.as_deref(), node))
             }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd | Event::SequenceEnd | Event::MappingEnd => {
-                (0, Node { span, data: Data::Null })
-            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => (0, Node { span, data: Data::Null }),
         };
         if anchor != 0 {
             self.anchors.insert(anchor, Anchor::Whole(node.clone(), self.nodes - before + 1));
@@ -163,11 +181,14 @@ impl<'a> Loader<'a> {
             Some(Anchor::Whole(_, nodes)) => {
                 let nodes = *nodes;
                 self.count(nodes, span)?;
-                let Some(Anchor::Whole(node, _)) = self.anchors.get(&id) else { return Ok(Node { span, data: Data::Null }) };
+                let Some(Anchor::Whole(node, _)) = self.anchors.get(&id) else {
+                    return Ok(Node { span, data: Data::Null });
+                };
                 Ok(node.clone())
             }
             Some(Anchor::Open) => {
-                let finding = diagnostic::error("yaml-alias", "the alias stands inside what it names, which has no end");
+                let finding =
+                    diagnostic::error("yaml-alias", "the alias stands inside what it names, which has no end");
                 Err(Stop(finding.at(span).help("write the content out instead of the alias")))
             }
             None => Err(Stop(diagnostic::error("yaml-alias", "invalid YAML: the alias names nothing").at(span))),
@@ -195,8 +216,13 @@ impl<'a> Loader<'a> {
                 span.end = position(&marks.end);
                 break;
             }
-            let merge = self.rules.merge && matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
-            let key = if merge { Node { span: Span { start: position(&marks.start), end: position(&marks.end) }, data: Data::Null } } else { self.node(event, marks, place)? };
+            let merge =
+                self.rules.merge && matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
+            let key = if merge {
+                Node { span: Span { start: position(&marks.start), end: position(&marks.end) }, data: Data::Null }
+            } else {
+                self.node(event, marks, place)?
+            };
             let (event, marks) = self.next()?;
             let value = self.node(event, marks, place)?;
             if merge {
@@ -217,8 +243,17 @@ impl<'a> Loader<'a> {
                 let maps = items.into_iter().rev();
                 merged.extend(maps.flat_map(|item| if let Data::Map(pairs) = item.data { pairs } else { Vec::new() }));
             }
-            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::Str(_) | Data::Date(_) | Data::Binary(_) | Data::Set(_) | Data::List(_) => {
-                let finding = diagnostic::error("yaml-merge", "invalid YAML: `<<` merges a mapping or a list of mappings");
+            Data::Null
+            | Data::Bool(_)
+            | Data::Int(_)
+            | Data::Float(_)
+            | Data::Str(_)
+            | Data::Date(_)
+            | Data::Binary(_)
+            | Data::Set(_)
+            | Data::List(_) => {
+                let finding =
+                    diagnostic::error("yaml-merge", "invalid YAML: `<<` merges a mapping or a list of mappings");
                 self.tell(finding.at(value.span).help("name a mapping: `<<: *base`"));
             }
         }
@@ -246,7 +281,11 @@ impl<'a> Loader<'a> {
             };
             let Some(old) = kept.get_mut(*at) else { continue };
             if *was_own {
-                let message = format!("the key `{}` stood already in line {}; the last one counts", name.trim_start_matches('='), old.key.span.start.line);
+                let message = format!(
+                    "the key `{}` stood already in line {}; the last one counts",
+                    python::str(&pair.key.value()),
+                    old.key.span.start.line
+                );
                 let finding = Finding::of(self.rules.repeated_key, "yaml-repeated-key", message);
                 self.tell(finding.at(pair.key.span).help("remove one of the two"));
             }
@@ -262,7 +301,10 @@ impl<'a> Loader<'a> {
         let read = match scalar.tag {
             None if scalar.style == ScalarStyle::Plain => {
                 if flow && schema == Schema::PyYaml && scalar.text.contains('?') {
-                    let finding = diagnostic::error("yaml-question-mark", "invalid YAML: an unquoted text inside brackets ends at `?`");
+                    let finding = diagnostic::error(
+                        "yaml-question-mark",
+                        "invalid YAML: an unquoted text inside brackets ends at `?`",
+                    );
                     self.tell(finding.at(scalar.span).help("put the text in quotes"));
                 }
                 schema.plain(scalar.text)
@@ -329,10 +371,18 @@ fn standard(tag: &Tag) -> Option<&str> {
 fn oddity_finding(oddity: &Oddity, scalar: &Scalar<'_>) -> Finding {
     let text: String = scalar.text.chars().take(40).collect();
     let (code, message, help) = match oddity {
-        Oddity::Number => ("yaml-number", format!("`{text}` looks like a number and is none"), "put it in quotes if it is a text"),
+        Oddity::Number => {
+            ("yaml-number", format!("`{text}` looks like a number and is none"), "put it in quotes if it is a text")
+        }
         Oddity::LongNumber => ("yaml-number", "a number of more than 4300 digits".to_owned(), "put it in quotes"),
-        Oddity::Date => ("yaml-date", format!("there is no such date or time: `{text}`"), "correct it, and put it in quotes"),
-        Oddity::Reserved => ("yaml-reserved", format!("invalid YAML: `{text}` alone has a meaning of its own in YAML"), "put it in quotes"),
+        Oddity::Date => {
+            ("yaml-date", format!("there is no such date or time: `{text}`"), "correct it, and put it in quotes")
+        }
+        Oddity::Reserved => (
+            "yaml-reserved",
+            format!("invalid YAML: `{text}` alone has a meaning of its own in YAML"),
+            "put it in quotes",
+        ),
         Oddity::NotOfTag => ("yaml-tag", format!("`{text}` is not what its tag says"), "remove the tag"),
     };
     diagnostic::error(code, message).at(scalar.span).help(help)

@@ -44,7 +44,8 @@ impl Schema {
             "bool" => self.boolean(text).map(Data::Bool).ok_or(Oddity::NotOfTag),
             "int" => match self {
                 Self::PyYaml => python_int(text),
-                Self::Core => core(text).and_then(|data| if matches!(data, Data::Int(_)) { Ok(data) } else { Err(Oddity::NotOfTag) }),
+                Self::Core => core(text)
+                    .and_then(|data| if matches!(data, Data::Int(_)) { Ok(data) } else { Err(Oddity::NotOfTag) }),
             },
             "float" => float_of(text).map(Data::Float).ok_or(Oddity::NotOfTag),
             "timestamp" => date::check(text).unwrap_or(Err(Oddity::NotOfTag)),
@@ -54,7 +55,9 @@ impl Schema {
 
     fn boolean(self, text: &str) -> Option<bool> {
         let words: &[(&str, bool)] = match self {
-            Self::PyYaml => &[("yes", true), ("no", false), ("true", true), ("false", false), ("on", true), ("off", false)],
+            Self::PyYaml => {
+                &[("yes", true), ("no", false), ("true", true), ("false", false), ("on", true), ("off", false)]
+            }
             Self::Core => &[("true", true), ("false", false)],
         };
         let lower = text.to_ascii_lowercase();
@@ -221,8 +224,12 @@ fn core(text: &str) -> Result<Data, Oddity> {
 }
 
 fn is_core_float(rest: &str) -> bool {
-    let (mantissa, exponent) = rest.split_once(['e', 'E']).map_or((rest, None), |(head, tail)| (head, Some(unsigned(tail))));
+    let (mantissa, exponent) =
+        rest.split_once(['e', 'E']).map_or((rest, None), |(head, tail)| (head, Some(unsigned(tail))));
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    all_digits(whole) && all_digits(fraction) && whole.len() + fraction.len() > 0 && exponent.is_none_or(|digits| !digits.is_empty() && all_digits(digits))
+    all_digits(whole)
+        && all_digits(fraction)
+        && whole.len() + fraction.len() > 0
+        && exponent.is_none_or(|digits| !digits.is_empty() && all_digits(digits))
 }

@@ -22,8 +22,11 @@ impl<'a> Source<'a> {
             return Err(diagnostic::error("yaml-size", message).help("split the document"));
         }
         let text = std::str::from_utf8(bytes).map_err(|fault| {
-            let good = bytes.get(..fault.valid_up_to()).and_then(|head| std::str::from_utf8(head).ok()).unwrap_or_default();
-            diagnostic::error("yaml-encoding", "the document is not UTF-8 text").at(point(end_of(good))).help("save it as UTF-8")
+            let good =
+                bytes.get(..fault.valid_up_to()).and_then(|head| std::str::from_utf8(head).ok()).unwrap_or_default();
+            diagnostic::error("yaml-encoding", "the document is not UTF-8 text")
+                .at(point(end_of(good)))
+                .help("save it as UTF-8")
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if schema == Schema::PyYaml
@@ -32,18 +35,30 @@ impl<'a> Source<'a> {
             let (head, tail) = text.split_at(at);
             let code = tail.chars().next().map_or(0, u32::from);
             let message = format!("the control character U+{code:04X} may not stand in a document");
-            return Err(diagnostic::error("yaml-character", message).at(point(end_of(head))).help("write it as an escape in double quotes"));
+            return Err(diagnostic::error("yaml-character", message)
+                .at(point(end_of(head)))
+                .help("write it as an escape in double quotes"));
         }
-        let offsets = if text.is_ascii() { Vec::new() } else { text.char_indices().filter_map(|(at, _)| u32::try_from(at).ok()).collect() };
+        let offsets = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices().filter_map(|(at, _)| u32::try_from(at).ok()).collect()
+        };
         Ok(Self { text, offsets })
     }
 
     /// Whether a collection that begins here is written in brackets. Its anchor and its tag may stand before them.
     pub(super) fn opens_flow(&self, at: &Marker) -> bool {
-        let byte = if self.offsets.is_empty() { Some(at.index()) } else { self.offsets.get(at.index()).and_then(|&byte| usize::try_from(byte).ok()) };
+        let byte = if self.offsets.is_empty() {
+            Some(at.index())
+        } else {
+            self.offsets.get(at.index()).and_then(|&byte| usize::try_from(byte).ok())
+        };
         let mut rest = byte.and_then(|byte| self.text.get(byte..)).unwrap_or_default();
         while rest.starts_with(['&', '!']) {
-            rest = rest.trim_start_matches(|c: char| !c.is_ascii_whitespace()).trim_start_matches(|c: char| c.is_ascii_whitespace());
+            rest = rest
+                .trim_start_matches(|c: char| !c.is_ascii_whitespace())
+                .trim_start_matches(|c: char| c.is_ascii_whitespace());
         }
         rest.starts_with(['{', '['])
     }

@@ -24,12 +24,20 @@ fn refuses(text: &str, want: &str) {
 #[test]
 fn core_scalars_are_typed() {
     let text = "[yes, true, True, tRUE, 017, 0o17, 0x1F, 1e3, 1., .5, -.5, +1, 1_000, 12:30, .inf, ~, '', 2026-02-30, -0x1, .]";
-    reads(Rules::CORE, text, "['yes', True, True, 'tRUE', 17, 15, 31, 1000.0, 1.0, 0.5, -0.5, 1, '1_000', '12:30', inf, None, '', '2026-02-30', '-0x1', '.']");
+    reads(
+        Rules::CORE,
+        text,
+        "['yes', True, True, 'tRUE', 17, 15, 31, 1000.0, 1.0, 0.5, -0.5, 1, '1_000', '12:30', inf, None, '', '2026-02-30', '-0x1', '.']",
+    );
 }
 
 #[test]
 fn merge_keys_and_aliases_keep_pythons_order() {
-    reads(Rules::PYYAML, "a: &a {x: 1, y: 2}\nb: {z: 3, <<: *a, y: 4}\nc: *a", "{'a': {'x': 1, 'y': 2}, 'b': {'x': 1, 'y': 4, 'z': 3}, 'c': {'x': 1, 'y': 2}}");
+    reads(
+        Rules::PYYAML,
+        "a: &a {x: 1, y: 2}\nb: {z: 3, <<: *a, y: 4}\nc: *a",
+        "{'a': {'x': 1, 'y': 2}, 'b': {'x': 1, 'y': 4, 'z': 3}, 'c': {'x': 1, 'y': 2}}",
+    );
     reads(Rules::PYYAML, "b: {<<: [{x: 1, y: 1}, {y: 2, z: 2}]}", "{'b': {'y': 1, 'z': 2, 'x': 1}}");
     reads(Rules::CORE, "{<<: {x: 1}}", "{'<<': {'x': 1}}");
     reads(Rules::PYYAML, "'<<': 1", "{'<<': 1}");
@@ -38,8 +46,15 @@ fn merge_keys_and_aliases_keep_pythons_order() {
 
 #[test]
 fn tags_are_obeyed() {
-    reads(Rules::PYYAML, "[!!str 5, !!int '7', !!float '7', !!null x, ! 5, !!seq [1], !!map {a: 1}, !!bool 'yes']", "['5', 7, 7.0, None, '5', [1], {'a': 1}, True]");
-    refuses("[!!int abc, !!float x, !!bool 5, !foo a, !!python/none x, !!seq {}]", "1:2 yaml-number, 1:13 yaml-tag, 1:24 yaml-tag, 1:34 yaml-tag, 1:42 yaml-tag, 1:59 yaml-tag");
+    reads(
+        Rules::PYYAML,
+        "[!!str 5, !!int '7', !!float '7', !!null x, ! 5, !!seq [1], !!map {a: 1}, !!bool 'yes']",
+        "['5', 7, 7.0, None, '5', [1], {'a': 1}, True]",
+    );
+    refuses(
+        "[!!int abc, !!float x, !!bool 5, !foo a, !!python/none x, !!seq {}]",
+        "1:2 yaml-number, 1:13 yaml-tag, 1:24 yaml-tag, 1:34 yaml-tag, 1:42 yaml-tag, 1:59 yaml-tag",
+    );
 }
 
 #[test]
@@ -58,7 +73,14 @@ fn what_pyyaml_refuses_is_refused_with_its_place() {
     refuses(&"[".repeat(100_000), "1:256 yaml-depth");
     refuses(&"- ".repeat(1_000), "1:403 yaml-depth");
     assert_eq!(findings(&load(b"a: 1\nb: \xff", Rules::PYYAML)), "2:4 yaml-encoding");
-    let bomb: String = (0..9).map(|level| format!("l{level}: &l{level} [{}]\n", if level == 0 { "x".to_owned() } else { vec![format!("*l{}", level - 1); 9].join(", ") })).collect();
+    let bomb: String = (0..9)
+        .map(|level| {
+            format!(
+                "l{level}: &l{level} [{}]\n",
+                if level == 0 { "x".to_owned() } else { vec![format!("*l{}", level - 1); 9].join(", ") }
+            )
+        })
+        .collect();
     assert_eq!(findings(&load(bomb.as_bytes(), Rules::PYYAML)).split(' ').next_back(), Some("yaml-size"));
 }
 
@@ -87,7 +109,9 @@ fn pyyaml_scalars_are_typed_as_pyyaml_types_them() {
         let (text, want) = line.split_once('\t').unwrap();
         let got = match super::Schema::PyYaml.plain(text) {
             Ok(Data::Date(text)) => format!("'<date {text}>'"),
-            Ok(data) => python::repr(&Node { span: super::source::point(crate::model::Position { line: 1, column: 1 }), data }.value()),
+            Ok(data) => python::repr(
+                &Node { span: super::source::point(crate::model::Position { line: 1, column: 1 }), data }.value(),
+            ),
             Err(_) => "error".to_owned(),
         };
         assert_eq!(got, want, "{text}");

@@ -23,12 +23,21 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
         let unknown = node.kind.targets().into_iter().filter(|name| !tree.ids.contains(&name.text));
         for name in unknown {
             let message = format!("there is no node '{}'", name.text);
-            tell(node, name, diagnostic::error("tree-unknown-node", message).maybe_help(did_you_mean(&name.text, ids())), findings);
+            tell(
+                node,
+                name,
+                diagnostic::error("tree-unknown-node", message).maybe_help(did_you_mean(&name.text, ids())),
+                findings,
+            );
         }
         incomplete(node, findings);
     }
     if tree.whole && !tree.nodes.iter().any(|node| matches!(node.kind, Kind::Terminal { .. })) {
-        findings.push(diagnostic::error("tree-no-terminal", "the tree has no terminal node, so it cannot end").at(tree.entry.span).done());
+        findings.push(
+            diagnostic::error("tree-no-terminal", "the tree has no terminal node, so it cannot end")
+                .at(tree.entry.span)
+                .done(),
+        );
     }
     if tree.v2 {
         placeholders(tree, findings);
@@ -42,7 +51,8 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
 fn incomplete(node: &TreeNode, findings: &mut Vec<Diagnostic>) {
     match &node.kind {
         Kind::Condition { default: None, .. } => {
-            let finding = diagnostic::error("tree-no-default", "a condition needs a `default` for when no branch holds");
+            let finding =
+                diagnostic::error("tree-no-default", "a condition needs a `default` for when no branch holds");
             tell(node, &node.id, finding, findings);
         }
         Kind::Ask { free: true, capture, next, .. } if capture.is_empty() || next.is_none() => {
@@ -53,7 +63,11 @@ fn incomplete(node: &TreeNode, findings: &mut Vec<Diagnostic>) {
             let message = "an ask node with 'options' must not have 'next' as well, which would never be followed";
             tell(node, next, diagnostic::error("tree-ask-next", message).help("remove `next`"), findings);
         }
-        Kind::Condition { .. } | Kind::Ask { .. } | Kind::Judgment { .. } | Kind::Action { .. } | Kind::Terminal { .. } => {}
+        Kind::Condition { .. }
+        | Kind::Ask { .. }
+        | Kind::Judgment { .. }
+        | Kind::Action { .. }
+        | Kind::Terminal { .. } => {}
     }
 }
 
@@ -75,7 +89,8 @@ impl<'a> Index<'a> {
 
     /// The numbers of the nodes that each node leads to.
     pub(super) fn edges(&self, tree: &Tree) -> Vec<Vec<usize>> {
-        let targets = |node: &TreeNode| node.kind.targets().into_iter().filter_map(|name| self.number(&name.text)).collect();
+        let targets =
+            |node: &TreeNode| node.kind.targets().into_iter().filter_map(|name| self.number(&name.text)).collect();
         tree.nodes.iter().map(targets).collect()
     }
 
@@ -104,14 +119,16 @@ fn unreachable(tree: &Tree, index: &Index<'_>, findings: &mut Vec<Diagnostic>) {
     let edges = index.edges(tree);
     let reached = index.reached(tree, &edges);
     for (node, _) in tree.nodes.iter().zip(reached).filter(|(_, reached)| !reached) {
-        let finding = diagnostic::error("tree-unreachable", "nothing leads from the entry to this node, it is unreachable");
+        let finding =
+            diagnostic::error("tree-unreachable", "nothing leads from the entry to this node, it is unreachable");
         tell(node, &node.id, finding.help("lead an option, a branch or `next` to it, or remove it"), findings);
     }
 }
 
 /// Placeholders whose first word is captured nowhere.
 fn placeholders(tree: &Tree, findings: &mut Vec<Diagnostic>) {
-    let captures: BTreeSet<&str> = tree.nodes.iter().map(|node| node.kind.capture()).filter(|name| !name.is_empty()).collect();
+    let captures: BTreeSet<&str> =
+        tree.nodes.iter().map(|node| node.kind.capture()).filter(|name| !name.is_empty()).collect();
     let mut told = |node: &TreeNode, text: &str, at: &Name| {
         for found in template::placeholders(text) {
             let root = found.path.split('.').next().unwrap_or_default();
@@ -120,7 +137,12 @@ fn placeholders(tree: &Tree, findings: &mut Vec<Diagnostic>) {
             }
             let written = text.get(found.start..found.start + found.len).unwrap_or_default();
             let message = format!("the placeholder '{written}' names '{root}', which no node captures");
-            tell(node, at, diagnostic::error("tree-placeholder", message).maybe_help(did_you_mean(root, captures.iter().copied())), findings);
+            tell(
+                node,
+                at,
+                diagnostic::error("tree-placeholder", message).maybe_help(did_you_mean(root, captures.iter().copied())),
+                findings,
+            );
         }
     };
     for node in &tree.nodes {

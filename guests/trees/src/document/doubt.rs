@@ -11,10 +11,13 @@ use super::model::{Choice, Kind, Name, Tree, TreeNode};
 
 /// Tells the doubts about a tree.
 pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
-    let captures: BTreeSet<&str> = tree.nodes.iter().map(|node| node.kind.capture()).filter(|name| !name.is_empty()).collect();
+    let captures: BTreeSet<&str> =
+        tree.nodes.iter().map(|node| node.kind.capture()).filter(|name| !name.is_empty()).collect();
     for node in &tree.nodes {
         match &node.kind {
-            Kind::Condition { on, .. } => fact(node, on.text.split('.').next().unwrap_or_default(), on, (&captures, findings)),
+            Kind::Condition { on, .. } => {
+                fact(node, on.text.split('.').next().unwrap_or_default(), on, (&captures, findings))
+            }
             Kind::Judgment { evidence, options, .. } => {
                 evidence.iter().for_each(|name| fact(node, &name.text, name, (&captures, findings)));
                 repeated(node, options, findings);
@@ -23,7 +26,8 @@ pub(super) fn check(tree: &Tree, findings: &mut Vec<Diagnostic>) {
             Kind::Action { .. } | Kind::Terminal { .. } => {}
         }
     }
-    if tree.whole {
+    let joined = |node: &TreeNode| node.kind.targets().into_iter().all(|name| tree.ids.contains(&name.text));
+    if tree.whole && tree.nodes.iter().all(joined) {
         endless(tree, findings);
     }
 }
@@ -36,8 +40,15 @@ fn fact(node: &TreeNode, name: &str, at: &Name, (captures, findings): (&BTreeSet
     if captures.contains(name) {
         return;
     }
-    let cure = did_you_mean(name, captures.iter().copied()).or_else(|| (!captures.is_empty()).then(|| format!("facts are {}", captures.iter().copied().collect::<Vec<_>>().join(", "))));
-    tell(node, at, diagnostic::warning("tree-unknown-fact", format!("no node captures the fact `{name}`")).maybe_help(cure), findings);
+    let cure = did_you_mean(name, captures.iter().copied()).or_else(|| {
+        (!captures.is_empty()).then(|| format!("facts are {}", captures.iter().copied().collect::<Vec<_>>().join(", ")))
+    });
+    tell(
+        node,
+        at,
+        diagnostic::warning("tree-unknown-fact", format!("no node captures the fact `{name}`")).maybe_help(cure),
+        findings,
+    );
 }
 
 fn repeated(node: &TreeNode, options: &[Choice], findings: &mut Vec<Diagnostic>) {
@@ -45,7 +56,12 @@ fn repeated(node: &TreeNode, options: &[Choice], findings: &mut Vec<Diagnostic>)
     for option in options {
         if seen.contains(&option.id.text.as_str()) {
             let message = format!("the option `{}` is there twice; the first one is taken", option.id.text);
-            tell(node, &option.id, diagnostic::warning("tree-repeated-option", message).help("give it another id"), findings);
+            tell(
+                node,
+                &option.id,
+                diagnostic::warning("tree-repeated-option", message).help("give it another id"),
+                findings,
+            );
         }
         seen.push(&option.id.text);
     }
@@ -65,7 +81,8 @@ fn endless(tree: &Tree, findings: &mut Vec<Diagnostic>) {
         }
     }
     let is_end = |node: &TreeNode| matches!(node.kind, Kind::Terminal { .. });
-    let ends: Vec<usize> = tree.nodes.iter().enumerate().filter(|(_, node)| is_end(node)).map(|(number, _)| number).collect();
+    let ends: Vec<usize> =
+        tree.nodes.iter().enumerate().filter(|(_, node)| is_end(node)).map(|(number, _)| number).collect();
     let can_end = walk(ends.iter().copied(), &back);
     let circles = circles(tree, &edges);
     for (((node, reached), can_end), circle) in tree.nodes.iter().zip(reached).zip(can_end).zip(circles) {
@@ -77,7 +94,10 @@ fn endless(tree: &Tree, findings: &mut Vec<Diagnostic>) {
             tell(node, &node.id, finding.help("a session that comes here ends only by `max_steps`"), findings);
         }
         if circle {
-            let finding = diagnostic::warning("tree-condition-circle", "conditions lead in a circle here, with nothing between them that could change a fact");
+            let finding = diagnostic::warning(
+                "tree-condition-circle",
+                "conditions lead in a circle here, with nothing between them that could change a fact",
+            );
             tell(node, &node.id, finding.help("a session that goes round is ended by `max_steps`"), findings);
         }
     }
@@ -116,7 +136,8 @@ fn peel(edges: &[Vec<usize>]) -> Vec<bool> {
             }
         }
     }
-    let mut gone: Vec<usize> = left.iter().enumerate().filter(|(_, count)| **count == 0).map(|(number, _)| number).collect();
+    let mut gone: Vec<usize> =
+        left.iter().enumerate().filter(|(_, count)| **count == 0).map(|(number, _)| number).collect();
     let mut stays = vec![true; edges.len()];
     while let Some(number) = gone.pop() {
         if let Some(mark) = stays.get_mut(number) {

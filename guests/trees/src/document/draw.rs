@@ -30,7 +30,8 @@ fn edges(node: &TreeNode) -> Vec<Edge> {
     let plain = |label: &str, target: &Option<Name>| target.as_ref().map(|target| edge(label.to_owned(), target));
     match &node.kind {
         Kind::Condition { branches, default, .. } => {
-            let branches = branches.iter().filter_map(|branch| Some(edge(predicate::label(&branch.when), branch.then.as_ref()?)));
+            let branches =
+                branches.iter().filter_map(|branch| Some(edge(predicate::label(&branch.when), branch.then.as_ref()?)));
             branches.chain(plain("default", default)).collect()
         }
         Kind::Ask { free: true, next, .. } => plain("", next).into_iter().collect(),

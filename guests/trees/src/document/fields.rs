@@ -8,8 +8,22 @@ use wfhost_guest::yaml::{Data, Node};
 use super::model::Name;
 
 /// Names that authors use for their own notes. They are no slips.
-const NOTES: [&str; 14] =
-    ["title", "description", "note", "notes", "comment", "comments", "label", "labels", "tags", "owner", "author", "link", "links", "docs"];
+const NOTES: [&str; 14] = [
+    "title",
+    "description",
+    "note",
+    "notes",
+    "comment",
+    "comments",
+    "label",
+    "labels",
+    "tags",
+    "owner",
+    "author",
+    "link",
+    "links",
+    "docs",
+];
 
 /// A mapping whose fields are being read.
 pub(super) struct Fields<'a> {
@@ -45,7 +59,8 @@ impl<'a> Fields<'a> {
     pub(super) fn wrong(&mut self, name: &str, wanted: &str, got: &Node) {
         let message = format!("`{}{name}` must be {wanted}, and is {}", self.path, got.kind());
         let quotes = wanted == "a text" && !matches!(got.data, Data::Map(_) | Data::List(_) | Data::Null);
-        let finding = diagnostic::error("tree-field-type", message).maybe_help(quotes.then(|| "put it in quotes".to_owned()));
+        let finding =
+            diagnostic::error("tree-field-type", message).maybe_help(quotes.then(|| "put it in quotes".to_owned()));
         self.tell(finding, got.span);
     }
 
@@ -137,7 +152,8 @@ impl<'a> Fields<'a> {
                 continue;
             }
             let cure = did_you_mean(name, known.iter().copied());
-            let cure = cure.unwrap_or_else(|| format!("fields here: {}; a name that begins with `x-` is yours", known.join(", ")));
+            let cure = cure
+                .unwrap_or_else(|| format!("fields here: {}; a name that begins with `x-` is yours", known.join(", ")));
             let message = format!("the field `{}{name}` is not read", self.path);
             self.tell(diagnostic::warning("tree-unknown-field", message).help(cure), pair.key.span);
         }

@@ -41,12 +41,39 @@ pub(crate) struct TreeNode {
 /// What a node does. A target that could not be read is none; an absent capture is empty.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Condition { on: Name, branches: Vec<Branch>, default: Option<Name> },
+    Condition {
+        on: Name,
+        branches: Vec<Branch>,
+        default: Option<Name>,
+    },
     /// `free`: without options, so that `next` is followed.
-    Ask { prompt: Name, free: bool, options: Vec<Choice>, capture: String, next: Option<Name>, human_only: bool },
-    Judgment { prompt: Name, evidence: Vec<Name>, options: Vec<Choice>, capture: String, require_rationale: bool },
-    Action { tool: Name, args: Value, schema: Option<Value>, capture: String, next: Option<Name>, on_error: Option<Name> },
-    Terminal { outcome: Name, summary: Name },
+    Ask {
+        prompt: Name,
+        free: bool,
+        options: Vec<Choice>,
+        capture: String,
+        next: Option<Name>,
+        human_only: bool,
+    },
+    Judgment {
+        prompt: Name,
+        evidence: Vec<Name>,
+        options: Vec<Choice>,
+        capture: String,
+        require_rationale: bool,
+    },
+    Action {
+        tool: Name,
+        args: Value,
+        schema: Option<Value>,
+        capture: String,
+        next: Option<Name>,
+        on_error: Option<Name>,
+    },
+    Terminal {
+        outcome: Name,
+        summary: Name,
+    },
 }
 
 /// A branch of a condition.
@@ -67,9 +94,13 @@ impl Kind {
     /// The nodes it can lead to, in the order of the document's fields.
     pub(crate) fn targets(&self) -> Vec<&Name> {
         match self {
-            Self::Condition { branches, default, .. } => branches.iter().filter_map(|branch| branch.then.as_ref()).chain(default).collect(),
+            Self::Condition { branches, default, .. } => {
+                branches.iter().filter_map(|branch| branch.then.as_ref()).chain(default).collect()
+            }
             Self::Ask { free: true, next, .. } => next.iter().collect(),
-            Self::Ask { options, .. } | Self::Judgment { options, .. } => options.iter().filter_map(|option| option.then.as_ref()).collect(),
+            Self::Ask { options, .. } | Self::Judgment { options, .. } => {
+                options.iter().filter_map(|option| option.then.as_ref()).collect()
+            }
             Self::Action { next, on_error, .. } => next.iter().chain(on_error).collect(),
             Self::Terminal { .. } => Vec::new(),
         }

@@ -30,7 +30,8 @@ fn name_on(node: &mut Node) {
 }
 
 fn is_one(key: &Node) -> bool {
-    matches!(key.data, Data::Bool(_) | Data::Int(_) | Data::Float(_)) && python::equal(&key.value(), &Value::Int(Int::Small(1)))
+    matches!(key.data, Data::Bool(_) | Data::Int(_) | Data::Float(_))
+        && python::equal(&key.value(), &Value::Int(Int::Small(1)))
 }
 
 fn check(node: &Node, path: &str, findings: &mut Vec<Diagnostic>) {

@@ -34,7 +34,8 @@ pub(super) fn tree(root: &Node, findings: &mut Vec<Diagnostic>) -> Option<Tree> 
     top.unknown(&TOP);
     let nodes = nodes(&mut top)?;
     let before = top.findings.len();
-    let read: Vec<TreeNode> = nodes.iter().filter_map(|pair| node(pair.key.as_str()?, pair, v2, top.findings)).collect();
+    let read: Vec<TreeNode> =
+        nodes.iter().filter_map(|pair| node(pair.key.as_str()?, pair, v2, top.findings)).collect();
     let faults = top.findings.get(before..).unwrap_or_default();
     let whole = read.len() == nodes.len() && !faults.iter().any(|fault| fault.severity == Severity::Error);
     Some(Tree {
@@ -70,7 +71,15 @@ fn max_steps(top: &mut Fields<'_>) -> u32 {
             top.tell(diagnostic::error("tree-max-steps", message), node.span);
             MAX_STEPS
         }
-        Data::Null | Data::Bool(_) | Data::Float(_) | Data::Str(_) | Data::Date(_) | Data::Binary(_) | Data::Set(_) | Data::List(_) | Data::Map(_) => {
+        Data::Null
+        | Data::Bool(_)
+        | Data::Float(_)
+        | Data::Str(_)
+        | Data::Date(_)
+        | Data::Binary(_)
+        | Data::Set(_)
+        | Data::List(_)
+        | Data::Map(_) => {
             top.wrong("max_steps", "a positive integer", node);
             MAX_STEPS
         }
@@ -84,7 +93,10 @@ fn nodes<'a>(top: &mut Fields<'a>) -> Option<&'a [wfhost_guest::yaml::Pair]> {
     };
     match nodes.as_map() {
         Some([]) => {
-            top.tell(diagnostic::error("tree-empty-nodes", "`nodes` is empty and must be a non-empty mapping"), nodes.span);
+            top.tell(
+                diagnostic::error("tree-empty-nodes", "`nodes` is empty and must be a non-empty mapping"),
+                nodes.span,
+            );
             None
         }
         None => {
@@ -110,7 +122,8 @@ fn node(id: &str, pair: &wfhost_guest::yaml::Pair, v2: bool, findings: &mut Vec<
         "action" => action(&mut fields),
         "terminal" => terminal(&mut fields),
         other => {
-            let cure = wfhost_guest::nearest::did_you_mean(other, TYPES).unwrap_or_else(|| format!("types are {}", TYPES.join(", ")));
+            let cure = wfhost_guest::nearest::did_you_mean(other, TYPES)
+                .unwrap_or_else(|| format!("types are {}", TYPES.join(", ")));
             let message = format!("there is no node type '{other}'");
             fields.tell(diagnostic::error("tree-node-type", message).help(cure), kind.span);
             return None;
@@ -159,20 +172,26 @@ fn predicate(fields: &mut Fields<'_>, when: &Node, path: &str, v2: bool) {
             Some(pairs) => format!("has {} keys", pairs.len()),
             None => format!("is {}", when.kind()),
         };
-        let message = format!("`{}{path}` must be a mapping with a single key like `{{eq: 200}}`, and {found}", fields.path);
-        fields.tell(diagnostic::error("tree-predicate", message).help("several tests go into `all` or `any`"), when.span);
+        let message =
+            format!("`{}{path}` must be a mapping with a single key like `{{eq: 200}}`, and {found}", fields.path);
+        fields
+            .tell(diagnostic::error("tree-predicate", message).help("several tests go into `all` or `any`"), when.span);
         return;
     };
     let op = pair.key.as_str().unwrap_or_default();
     if COMPOSITES.contains(&op) {
         if !v2 {
             let message = format!("`{}{path}.{op}`: '{op}' is there only since mcptree 0.2", fields.path);
-            fields.tell(diagnostic::error("tree-needs-0-2", message).help("write `mcptree: \"0.2\"` at the top"), pair.key.span);
+            fields.tell(
+                diagnostic::error("tree-needs-0-2", message).help("write `mcptree: \"0.2\"` at the top"),
+                pair.key.span,
+            );
         }
         composite(fields, pair, &format!("{path}.{op}"), v2);
     } else if !LEAVES.contains(&op) {
         let known = LEAVES.iter().chain(&COMPOSITES).copied();
-        let cure = wfhost_guest::nearest::did_you_mean(op, known.clone()).unwrap_or_else(|| format!("tests are {}", known.collect::<Vec<_>>().join(", ")));
+        let cure = wfhost_guest::nearest::did_you_mean(op, known.clone())
+            .unwrap_or_else(|| format!("tests are {}", known.collect::<Vec<_>>().join(", ")));
         let message = format!("`{}{path}`: there is no test '{op}'", fields.path);
         fields.tell(diagnostic::error("tree-unknown-test", message).help(cure), pair.key.span);
     }
@@ -232,7 +251,13 @@ fn judgment(fields: &mut Fields<'_>, v2: bool) -> Kind {
         fields.tell(finding.help("write `mcptree: \"0.2\"` at the top"), capture.span);
     }
     fields.unknown(&["type", "prompt", "evidence", "options", "capture", "require_rationale"]);
-    Kind::Judgment { prompt: or_empty(prompt, fields), evidence, options, capture: captured(capture), require_rationale }
+    Kind::Judgment {
+        prompt: or_empty(prompt, fields),
+        evidence,
+        options,
+        capture: captured(capture),
+        require_rationale,
+    }
 }
 
 fn evidence(fields: &mut Fields<'_>) -> Vec<Name> {
@@ -259,7 +284,8 @@ fn action(fields: &mut Fields<'_>) -> Kind {
     let mut capture = String::new();
     let mut schema = None;
     if let Some(result) = fields.mapping("result") {
-        let mut inner = Fields { map: result, subject: fields.subject, path: "result.".to_owned(), findings: fields.findings };
+        let mut inner =
+            Fields { map: result, subject: fields.subject, path: "result.".to_owned(), findings: fields.findings };
         inner.unknown(&["capture", "schema"]);
         capture = captured(inner.optional_text("capture"));
         if !matches!(result.get("schema"), None | Some(Node { data: Data::Null, .. })) {
@@ -277,7 +303,8 @@ fn doubt_schema(inner: &mut Fields<'_>, schema: &Node) {
         && !SCHEMA_TYPES.contains(&name)
         && name != "null"
     {
-        let cure = wfhost_guest::nearest::did_you_mean(name, SCHEMA_TYPES).unwrap_or_else(|| format!("types are {}", SCHEMA_TYPES.join(", ")));
+        let cure = wfhost_guest::nearest::did_you_mean(name, SCHEMA_TYPES)
+            .unwrap_or_else(|| format!("types are {}", SCHEMA_TYPES.join(", ")));
         let message = format!("`result.schema.type`: there is no type `{name}`, so nothing is checked");
         inner.tell(diagnostic::warning("tree-schema-type", message).help(cure), node.span);
     }
