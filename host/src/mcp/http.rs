@@ -114,8 +114,10 @@ fn without_port(host: &str) -> &str {
 }
 
 fn same_origin(allowed: &str, origin: &str) -> bool {
-    match allowed.strip_suffix(":*") {
-        Some(any_port) => without_port(origin).eq_ignore_ascii_case(any_port),
+    let split = |text: &str| text.split_once("://").map(|(scheme, host)| (scheme.to_ascii_lowercase(), host.to_owned()));
+    match allowed.strip_suffix(":*").and_then(split) {
+        Some((scheme, any_port)) => split(origin)
+            .is_some_and(|(theirs, host)| theirs == scheme && without_port(&host).eq_ignore_ascii_case(&any_port)),
         None => origin.eq_ignore_ascii_case(allowed),
     }
 }
@@ -160,6 +162,8 @@ mod tests {
         }
         assert!(same_origin("http://localhost:*", "http://localhost:3000"));
         assert!(same_origin("http://localhost:*", "http://localhost"));
+        assert!(same_origin("http://[::1]:*", "http://[::1]:3000"));
+        assert!(!same_origin("http://localhost:*", "https://localhost:3000"));
         assert!(!same_origin("http://localhost:*", "http://evil.example"));
         assert!(!same_origin("http://localhost:*", "null"));
     }
