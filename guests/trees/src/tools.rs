@@ -158,9 +158,7 @@ pub(crate) fn catalogue(call: &Call, workflows: &[Workflow], runs: &[Run]) -> Ou
         return reply::output(&[("sessions", sessions)].into());
     }
     let trees = Value::List(workflows.iter().map(tree).collect());
-    let block = Value::from([("type", "text".into()), ("text", json::text(&trees).into())]);
-    let content = Some(json::text(&Value::List(vec![block])));
-    Output { content, ..reply::output(&[("result", trees)].into()) }
+    reply::output(&[("result", trees)].into())
 }
 
 fn tree(workflow: &Workflow) -> Value {

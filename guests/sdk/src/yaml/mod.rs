@@ -141,4 +141,6 @@ impl Node {
 }
 
 #[cfg(test)]
+mod suite;
+#[cfg(test)]
 mod tests;
