@@ -9,6 +9,6 @@ mod watch;
 
 pub use definition::{Definition, DefinitionFault};
 pub use folder::{FileFault, Found, read};
-pub use load::{Catalogue, Clash, Finding, Offered, Tool};
+pub use load::{Catalogue, Clash, File, Finding, Offered, Tool};
 pub use plugins::{Chosen, Plugins};
 pub use watch::Watch;

@@ -1,18 +1,47 @@
 //! The command line: one file a command, named as the command is. This folder owns the terminal, the environment and the
 //! exit code; the rest of the crate sees none of them.
 
+mod doctor;
+mod excerpt;
+mod findings;
+mod outline;
 mod place;
+mod plugin;
+mod primer;
 mod print;
 mod serve;
+mod sessions;
+mod snippet;
+mod time;
+mod validate;
+mod viz;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+
+const AFTER: &str = "\
+Exit codes: 0 all is well; 1 there are findings, or something failed (the message says what); 2 the command line is wrong.
+Results go to standard output, everything else to standard error.";
+
+const AFTER_LONG: &str = "\
+Exit codes:
+  0  all is well
+  1  there are findings, or something failed: the message says what, where, and what to do
+  2  the command line is wrong
+
+Results go to standard output, everything else to standard error. Sessions are kept in the platform's data folder, in
+WFHOST_DATA, or where `--data` says; any number of wfhost processes may work on one data folder at once.
+
+To begin: `wfhost primer` shows in thirty seconds what this is. `wfhost validate FOLDER` checks documents,
+`wfhost doctor FOLDER` checks everything and prints what to paste into a client's configuration.";
 
 /// Runs procedures that AI agents follow: workflow documents, interpreted in a sandbox, served over MCP, every step kept.
 #[derive(Debug, Parser)]
-#[command(name = "wfhost", version, arg_required_else_help = true)]
+#[command(name = "wfhost", version, arg_required_else_help = true, after_help = AFTER, after_long_help = AFTER_LONG)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -22,13 +51,25 @@ struct Cli {
 enum Command {
     /// Serve the documents of folders to an MCP client, on standard input and output or over HTTP.
     Serve(serve::Serve),
+    /// Check documents: every finding, with its place and what to do.
+    Validate(validate::Validate),
+    /// Draw a workflow: for Mermaid, Graphviz or the terminal.
+    Viz(viz::Viz),
+    /// Look at sessions, and answer what they ask. Works beside a running server.
+    Sessions(sessions::Sessions),
+    /// Show in thirty seconds what a run is, what it refuses, and what is kept. Needs nothing, leaves nothing.
+    Primer(primer::Primer),
+    /// Look at plugins.
+    Plugin(plugin::Plugin),
+    /// Check plugins, documents and data folder, and print the configuration for clients.
+    Doctor(doctor::Doctor),
 }
 
 /// Which documents, and which plugins read them.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Documents {
     /// Folders of workflow documents, or single documents.
-    #[arg(value_name = "DOCUMENTS", required = true)]
+    #[arg(value_name = "DOCUMENTS", required = true, value_parser = OsStringValueParser::new().map(tidied))]
     places: Vec<PathBuf>,
     /// A plugin that reads them: a file, or the name of a built-in one. Repeatable; none means all built-in ones.
     #[arg(long = "plugin", value_name = "FILE|NAME")]
@@ -43,11 +84,21 @@ pub(crate) struct Data {
     data: Option<PathBuf>,
 }
 
+fn tidied(path: OsString) -> PathBuf {
+    place::tidy(&PathBuf::from(path))
+}
+
 /// Runs the program and says with what code it ends.
 #[must_use]
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(command) => command.run(),
+        Command::Validate(command) => command.run(),
+        Command::Viz(command) => command.run(),
+        Command::Sessions(command) => command.run(),
+        Command::Primer(command) => command.run(),
+        Command::Plugin(command) => command.run(),
+        Command::Doctor(command) => command.run(),
     };
     match outcome {
         Ok(code) => code,
@@ -55,5 +106,20 @@ pub fn main() -> ExitCode {
             print::error(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Success, or the code for findings and failures.
+fn code(well: bool) -> ExitCode {
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Cli::command().debug_assert();
     }
 }

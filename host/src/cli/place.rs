@@ -1,12 +1,12 @@
 //! From the operator's words to a host: the data folder by the platform's convention, the plugins, the documents.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Data, Documents, print};
-use crate::catalogue::{Catalogue, Plugins};
+use super::{Data, Documents, findings, print};
+use crate::catalogue::{Catalogue, FileFault, Plugins};
 use crate::clock::System;
 use crate::plugin::contract::Severity;
 use crate::plugin::{Runtime, RuntimeOptions};
@@ -25,6 +25,15 @@ impl Data {
         )
     }
 
+    /// The store in that folder, if there is one: who only looks must leave no folder behind.
+    pub(crate) fn store_if_there(&self) -> Result<Option<Arc<dyn Store>>> {
+        let folder = self.folder()?;
+        match std::fs::metadata(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Ok(_) | Err(_) => self.store().map(Some),
+        }
+    }
+
     /// The store in that folder.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>> {
         let folder = self.folder()?;
@@ -40,6 +49,19 @@ impl Data {
         };
         Some(folder?.join("native"))
     }
+}
+
+/// Where commands without a data folder keep native code: with the data if there is any, else in the platform's folder for
+/// what can be made again. None means that plugins are compiled each time.
+pub(crate) fn cache() -> Option<PathBuf> {
+    let data = std::env::var_os("WFHOST_DATA").map(PathBuf::from).filter(|folder| folder.is_dir());
+    Some(data.or_else(cache_folder).or_else(default_folder)?.join("native"))
+}
+
+/// A path as messages show it: without `.` and doubled or trailing separators.
+pub(crate) fn tidy(path: &Path) -> PathBuf {
+    let kept: PathBuf = path.components().filter(|c| !matches!(c, Component::CurDir)).collect();
+    if kept.as_os_str().is_empty() { PathBuf::from(".") } else { kept }
 }
 
 fn variable(name: &str) -> Option<PathBuf> {
@@ -85,12 +107,17 @@ impl Documents {
 
     /// The documents' places, for messages.
     pub(crate) fn shown(&self) -> String {
-        self.places.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
+        shown(&self.places)
     }
 
     pub(crate) fn places(&self) -> &[PathBuf] {
         &self.places
     }
+}
+
+/// Places in a message.
+pub(crate) fn shown(places: &[PathBuf]) -> String {
+    places.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 /// An engine; what it could not have is told.
@@ -102,11 +129,25 @@ pub(crate) fn runtime(cache: Option<PathBuf>) -> Result<Arc<Runtime>> {
     Ok(Arc::new(runtime))
 }
 
-/// A host without documents, for commands that look at sessions.
-pub(crate) fn bare_host(data: &Data) -> Result<Host> {
-    let runtime = runtime(data.cache())?;
-    let plugins = Plugins::choose(&runtime, &[])?;
-    Ok(Host::new(data.store()?, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?)
+/// A host without documents over a store, for commands that look at sessions.
+pub(crate) fn bare_host(store: Arc<dyn Store>, cache: Option<PathBuf>) -> Result<Host> {
+    let plugins = Plugins::choose(&runtime(cache)?, &[])?;
+    Ok(Host::new(store, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?)
+}
+
+/// A catalogue of the places that can be read, and what is wrong with the others.
+pub(crate) fn survey(plugins: &Plugins, places: &[PathBuf]) -> Result<(Catalogue, Vec<FileFault>)> {
+    let _progress = print::Progress::of("reading documents");
+    let (mut there, mut faults) = (Vec::new(), Vec::new());
+    for place in places {
+        let looked = std::fs::metadata(place)
+            .and_then(|m| if m.is_dir() { std::fs::read_dir(place).map(|_| ()) } else { Ok(()) });
+        match looked {
+            Ok(()) => there.push(place.clone()),
+            Err(error) => faults.push(FileFault { place: place.display().to_string(), reason: error.to_string() }),
+        }
+    }
+    Ok((Catalogue::load(plugins, &there, None)?, faults))
 }
 
 /// One line a finding: file, place, what, and what to do.
@@ -117,10 +158,11 @@ pub(crate) fn findings(catalogue: &Catalogue) -> Vec<String> {
         let place = d.span.as_ref().map(|s| format!(":{}:{}", s.start.line, s.start.column)).unwrap_or_default();
         let kind = severity(d.severity);
         let help = d.help.as_ref().map(|h| format!(" ({h})")).unwrap_or_default();
-        lines.push(format!("{}{place}: {kind}[{}]: {}{help}", finding.file, d.code, d.message));
+        let line = format!("{}{place}: {kind}[{}]: {}{help}", finding.file, d.code, d.message);
+        lines.push(print::plain(&line));
     }
     for clash in &catalogue.clashes {
-        lines.push(format!("`{}`: `{}` and `{}` both claim it; the first is served", clash.name, clash.first, clash.second));
+        lines.push(findings::clash(clash));
     }
     lines
 }
@@ -147,10 +189,4 @@ pub(crate) fn insist(documents: &Documents, catalogue: &Catalogue, strict: bool)
         bail!("{bad} documents are bad (see above), and `--strict` serves all or none");
     }
     Ok(())
-}
-
-/// Whether a path is inside another, for messages only.
-#[must_use]
-pub(crate) fn is_default(data: &Data, folder: &Path) -> bool {
-    data.data.is_none() && default_folder().is_some_and(|d| d == folder)
 }

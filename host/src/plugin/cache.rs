@@ -17,6 +17,12 @@ pub(super) fn find(runtime: &Runtime, digest: Digest) -> Option<Component> {
     private(&path).then(|| deserialize(runtime, &path)).flatten()
 }
 
+/// Whether there is native code of this plugin that the next start would try.
+#[must_use]
+pub fn is_cached(runtime: &Runtime, digest: Digest) -> bool {
+    path(runtime, digest).is_some_and(|path| private(&path))
+}
+
 /// Keeps the native code for the next start. What goes wrong only costs time at that start.
 pub(super) fn keep(runtime: &Runtime, digest: Digest, component: &Component) {
     let Some(path) = path(runtime, digest) else { return };

@@ -13,6 +13,7 @@ mod runtime;
 
 pub use bindings::contract;
 pub use builtin::{Builtin, builtins};
+pub use cache::is_cached;
 pub use check::{Finding, Inspection, inspect};
 pub use fault::{CallFault, LoadFault};
 pub use load::Plugin;

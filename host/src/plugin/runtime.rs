@@ -75,6 +75,12 @@ impl Runtime {
         }
     }
 
+    /// What each plugin may use.
+    #[must_use]
+    pub const fn limits(&self) -> PluginLimits {
+        self.limits
+    }
+
     /// The clock ticks as long as the guard lives, and a little longer.
     pub(super) fn running(&self) -> Running<'_> {
         self.clock.enter();

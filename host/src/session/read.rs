@@ -119,6 +119,21 @@ impl Host {
         Ok(pinned.plugin.trace(&pinned.definition.code, &record(&head), &head.state, &journal)?)
     }
 
+    /// A session's trace in its dialect's own shape, page by page from the first entry on.
+    pub fn trace_pages(&self, caller: &Caller, session: SessionId) -> Result<Vec<contract::Output>, Fault> {
+        let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
+        let pinned = self.pinned(&head)?;
+        let (mut pages, mut after) = (Vec::new(), 0);
+        loop {
+            let journal = self.page(&head, Some(after), PAGE_ENTRIES_MAX)?;
+            pages.push(pinned.plugin.trace(&pinned.definition.code, &record(&head), &head.state, &journal)?);
+            match journal.entries.last() {
+                Some(last) if last.seq < head.entries => after = last.seq,
+                Some(_) | None => return Ok(pages),
+            }
+        }
+    }
+
     /// Sessions, newest first.
     pub fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
         Ok(self.store.list(query)?)

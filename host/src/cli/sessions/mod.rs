@@ -1,0 +1,144 @@
+//! `wfhost sessions`: what the data folder holds, whether or not a server runs, and without any documents: a session carries
+//! what it began with.
+
+mod answer;
+mod list;
+mod show;
+mod trace;
+mod waits;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+
+pub(super) use trace::joined;
+
+use super::{Data, place, print};
+use crate::session::Host;
+use crate::session::model::{Head, SessionId};
+use crate::store::{Listed, Query, Store};
+
+/// What `sessions` is told.
+#[derive(Debug, Args)]
+pub(super) struct Sessions {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List sessions, newest first; unfinished ones unless told otherwise.
+    List(list::List),
+    /// Show a session: where it stands, and every line of its journal with what it changed.
+    Show(show::Show),
+    /// Print a session's trace in its dialect's own shape.
+    Trace(trace::Trace),
+    /// Answer what a session asks, as its operator. The journal says that it was you.
+    Answer(answer::Answer),
+}
+
+impl Sessions {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        match self.command {
+            Command::List(command) => command.run(),
+            Command::Show(command) => command.run(),
+            Command::Trace(command) => command.run(),
+            Command::Answer(command) => command.run(),
+        }
+    }
+}
+
+/// Which session, and where.
+#[derive(Debug, Args)]
+struct Named {
+    /// The session's id, or its beginning.
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// A session that was found, and the host to ask about it.
+struct Found {
+    host: Host,
+    head: Head,
+}
+
+impl Named {
+    fn find(&self) -> Result<Found> {
+        let Some(store) = self.data.store_if_there()? else {
+            bail!(
+                "there is no session `{}`: the data folder `{}` does not exist",
+                self.id,
+                self.data.folder()?.display()
+            );
+        };
+        let session = session(store.as_ref(), &self.id)?;
+        let Some(head) = store.head(session)? else {
+            bail!(
+                "there is no session `{}` in `{}`; `wfhost sessions list --all` names them",
+                self.id,
+                self.data.folder()?.display()
+            );
+        };
+        Ok(Found { host: place::bare_host(Arc::clone(&store), self.data.cache())?, head })
+    }
+}
+
+/// LIMIT: sessions that a shortened id is looked for among, the newest.
+const LOOKED_AT_MAX: usize = 10_000;
+
+/// The session of an id, or the only one whose id begins so.
+fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
+    if let Ok(exact) = text.parse() {
+        return Ok(exact);
+    }
+    let digits = text.strip_prefix(SessionId::PREFIX).unwrap_or(text);
+    let possible = (1..32).contains(&digits.len()) && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if !possible {
+        bail!("`{text}` is no session id: that is `{}` and 32 hex digits, or the beginning of it", SessionId::PREFIX);
+    }
+    let beginning = format!("{}{digits}", SessionId::PREFIX);
+    let all = store.list(&Query { limit: LOOKED_AT_MAX, ..Query::default() })?;
+    let fitting: Vec<SessionId> = all.iter().map(id).filter(|id| id.to_string().starts_with(&beginning)).collect();
+    match fitting.as_slice() {
+        [only] => Ok(*only),
+        [] => bail!("no session's id begins with `{beginning}`; `wfhost sessions list --all` names them"),
+        several => {
+            let names = several.iter().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            bail!(
+                "{} sessions begin with `{beginning}`: {names}{}",
+                several.len(),
+                if several.len() > 5 { ", …" } else { "" }
+            )
+        }
+    }
+}
+
+fn id(listed: &Listed) -> SessionId {
+    match listed {
+        Listed::Head(head) => head.session,
+        Listed::Unreadable(session, _) => *session,
+    }
+}
+
+/// How a session stands, in a word or two.
+fn standing(head: &Head) -> String {
+    match &head.outcome {
+        None => "open".into(),
+        Some(Ok(value)) => format!("ended: {}", print::cut(&value_shown(value), 40)),
+        Some(Err(failure)) => format!("{}: {}", failure.kind, print::cut(&print::plain(&failure.message), 40)),
+    }
+}
+
+/// A JSON text on one line.
+fn value_shown(text: &str) -> String {
+    serde_json::from_str(text).map_or_else(|_| print::plain(text), |value| super::outline::inline(&value))
+}
+
+/// A JSON text as a value; what is none is kept as text.
+fn parsed(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
