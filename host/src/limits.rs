@@ -75,6 +75,8 @@ pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
 pub const HTTP_SESSIONS_MAX: usize = 1_000;
 /// How often timers and deadlines are looked at when nobody calls.
 pub const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// Sessions that one such look moves at most.
+pub const SWEEP_SESSIONS_MAX: usize = 64;
 /// How often folders are looked at where no notice of changes comes.
 pub const POLL_EVERY: Duration = Duration::from_secs(2);
 /// How long a change of a folder must be quiet before it is read.

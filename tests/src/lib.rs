@@ -2,8 +2,9 @@
 //! same cases run through every driver, and equal answers prove that nothing is lost on the way.
 //!
 //! - `corpus`: the format of a case; `compare`: what counts as equal; `deviations`: where we are not as the peer, and why
-//! - `driver`: what a driver must do; `runner`: one case against one driver
-//! - `client`: raw JSON-RPC with a server process; `served`: the driver that uses it on the program itself
+//! - `driver`: what a driver must do; `runner`: one case against one driver; `findings`: what it says of documents
+//! - `client`: raw JSON-RPC with a server process; `http`: the same over HTTP; `served`: the driver that uses it on the program itself
+//! - `lab`: a host in the test's own process, with a clock that stands still
 //! - `native`: the driver that calls an interpreter directly, without wasm
 
 pub mod client;
@@ -11,6 +12,9 @@ pub mod compare;
 pub mod corpus;
 pub mod deviations;
 pub mod driver;
+mod findings;
+pub mod http;
+pub mod lab;
 pub mod native;
 pub mod runner;
 pub mod served;

@@ -159,8 +159,10 @@ fn sweep(host: Arc<Host>) {
             tokio::time::sleep(SWEEP_EVERY).await;
             let host = Arc::clone(&host);
             let swept = tokio::task::spawn_blocking(move || host.sweep()).await;
-            if let Ok(Err(fault)) = swept {
-                print::note(format!("timers could not be looked at: {fault}"));
+            match swept {
+                Ok(Ok((_, faults))) => faults.iter().for_each(|fault| print::note(format!("a timer came to nothing: {fault}"))),
+                Ok(Err(fault)) => print::note(format!("timers could not be looked at: {fault}")),
+                Err(_) => {}
             }
         }
     });

@@ -22,6 +22,9 @@ use crate::session::{Advanced, Answered, Caller, Driven, Fault, Host, OwnSession
 /// How long clients may keep the list of tools, milliseconds.
 const LIST_FRESH_MS: u64 = 5_000;
 
+/// Workflows whose own instructions are looked at: a client reads these texts before it does anything.
+const INSTRUCTIONS_MAX: usize = 1_000;
+
 /// The operator's words.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -295,8 +298,12 @@ fn instructions(host: &Host) -> String {
          for the status. A refused answer changes nothing and says what is expected.",
         titles.join("; ")
     );
-    for definition in catalogue.files.iter().flat_map(|f| &f.definitions) {
-        if let Some(more) = &definition.instructions {
+    // Most documents of a dialect have the same to say.
+    let mut said: Vec<&str> = Vec::new();
+    let definitions = catalogue.files.iter().flat_map(|f| &f.definitions);
+    for more in definitions.filter_map(|d| d.instructions.as_deref()).take(INSTRUCTIONS_MAX) {
+        if !said.contains(&more) {
+            said.push(more);
             text.push_str("\n\n");
             text.push_str(more);
         }

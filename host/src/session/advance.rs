@@ -5,10 +5,10 @@ use super::caller::Caller;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
-use super::turn::{BadAnswer, Draft, due_at};
+use super::turn::{BadAnswer, Draft};
 use super::wire;
 use crate::catalogue::{Catalogue, Offered};
-use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX};
+use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, SWEEP_SESSIONS_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
 use crate::session::model::{Digest, Head, OpenRequest, SessionId};
 use crate::store::Committed;
@@ -105,21 +105,48 @@ impl Host {
         })
     }
 
-    /// Hands every session whose timer or deadline has passed what it waited for. Returns how many moved.
-    pub fn sweep(&self) -> Result<usize, Fault> {
-        let due = self.store.due(self.clock.now(), 64)?;
-        let clock = Caller { channel: "clock", ..Caller::default() };
+    /// Hands every session whose timer or deadline has passed what it waited for. Returns how many moved, and what broke:
+    /// one session's trouble is not another's.
+    pub fn sweep(&self) -> Result<(usize, Vec<Fault>), Fault> {
+        let due = self.store.due(self.clock.now(), SWEEP_SESSIONS_MAX)?;
+        let (mut moved, mut faults) = (0, Vec::new());
         for &session in &due {
-            let _held = self.locks.hold(session);
-            self.retrying(session, &mut || {
-                let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
-                let pinned = self.pinned(&head)?;
-                let mut draft = Draft::of(head);
-                self.overdue(&clock, &pinned, &mut draft)?;
-                Ok(self.commit(&draft)?.then_some(()))
-            })?;
+            match self.sweep_one(session) {
+                Ok(()) => moved += 1,
+                Err(fault) => {
+                    self.let_rest(session, &fault)?;
+                    faults.push(fault);
+                }
+            }
         }
-        Ok(due.len())
+        Ok((moved, faults))
+    }
+
+    /// What broke on the clock's turn would break again at its next: it waits for a call instead.
+    fn let_rest(&self, session: SessionId, fault: &Fault) -> Result<(), Fault> {
+        let clock = Caller { channel: "clock", ..Caller::default() };
+        let _held = self.locks.hold(session);
+        self.retrying(session, &mut || {
+            let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
+            let mut draft = Draft::of(head);
+            let detail = serde_json::json!({"fault": fault.to_string()});
+            let note = NoteRow { kind: "rests".into(), request: None, detail };
+            draft.note(self.clock.now(), note, Some(clock.by())).map_err(|bad| Fault::Arguments(bad.0))?;
+            draft.quieten();
+            Ok(self.commit(&draft)?.then_some(()))
+        })
+    }
+
+    fn sweep_one(&self, session: SessionId) -> Result<(), Fault> {
+        let clock = Caller { channel: "clock", ..Caller::default() };
+        let _held = self.locks.hold(session);
+        self.retrying(session, &mut || {
+            let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
+            let pinned = self.pinned(&head)?;
+            let mut draft = Draft::of(head);
+            self.overdue(&clock, &pinned, &mut draft)?;
+            Ok(self.commit(&draft)?.then_some(()))
+        })
     }
 
     fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
@@ -267,7 +294,7 @@ impl Host {
     fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<(), Fault> {
         let now = self.clock.now();
         let overdue: Vec<OpenRequest> =
-            draft.head.requests.iter().filter(|r| due_at(r).is_some_and(|at| at <= now)).cloned().collect();
+            draft.head.requests.iter().filter(|r| r.deadline.is_some_and(|at| at <= now)).cloned().collect();
         for request in overdue {
             let timer = matches!(wire::need_kind(&request.need), Some(wire::NeedKind::Timer(at)) if at <= now);
             let message = "nobody answered before the deadline".to_owned();

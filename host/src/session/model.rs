@@ -185,7 +185,7 @@ pub struct OpenRequest {
     pub id: String,
     /// What is needed, JSON text.
     pub need: String,
-    /// When the reply becomes the failure timed-out.
+    /// When the clock answers it: a timer's moment, or the end of the wait for anything else.
     pub deadline: Option<Millis>,
     /// When the host last began to carry it out. Set and unanswered after a crash: nobody knows.
     pub sent: Option<Millis>,

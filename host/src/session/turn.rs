@@ -16,6 +16,7 @@ pub(super) struct Draft {
     expected: u64,
     lines: Vec<Line>,
     memories: Vec<String>,
+    quiet: bool,
 }
 
 /// The plugin's answer breaks a rule of the contract: which one.
@@ -30,7 +31,7 @@ impl From<serde_json::Error> for BadAnswer {
 
 impl Draft {
     pub(super) fn of(head: Head) -> Self {
-        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new() }
+        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new(), quiet: false }
     }
 
     /// Memories that are not yet in the store, oldest first.
@@ -102,6 +103,11 @@ impl Draft {
         self.push(&row, 0)
     }
 
+    /// The clock looks at this session again only after a call: its plugin broke on what was due.
+    pub(super) fn quieten(&mut self) {
+        self.quiet = true;
+    }
+
     /// Something that the host did.
     pub(super) fn note(&mut self, at: Millis, note: NoteRow, by: Option<By>) -> Result<(), BadAnswer> {
         let mut row = LineRow::after(&self.head, at, by);
@@ -127,23 +133,9 @@ impl Draft {
             head: self.head.clone(),
             lines: self.lines.clone(),
             memories: self.memories.clone(),
-            due: due(&self.head),
+            due: if self.quiet { None } else { self.head.requests.iter().filter_map(|r| r.deadline).min() },
         }
     }
-}
-
-/// The soonest moment at which the session moves although nobody calls.
-fn due(head: &Head) -> Option<Millis> {
-    head.requests.iter().filter_map(due_at).min()
-}
-
-/// When a request is overdue.
-pub(super) fn due_at(request: &OpenRequest) -> Option<Millis> {
-    let timer = match wire::need_kind(&request.need) {
-        Some(wire::NeedKind::Timer(at)) => Some(at),
-        _ => None,
-    };
-    timer.into_iter().chain(request.deadline).min()
 }
 
 fn checked_requests(turn: &contract::Turn) -> Result<Vec<(wire::RequestRow, OpenRequest)>, BadAnswer> {

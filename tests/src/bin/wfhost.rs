@@ -1,0 +1,7 @@
+//! The program under test: exactly what `wfhost` runs.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wfhost::cli::main()
+}

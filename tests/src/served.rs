@@ -1,0 +1,167 @@
+//! The driver that reaches the interpreters as users do: the program itself, its plugins in the sandbox, MCP over stdio, and
+//! its command line.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::corpus::{Change, Files, Setup};
+use crate::driver::{CallOutcome, CliOutcome, Driver, Validation};
+
+/// The program, in a folder of its own.
+#[derive(Debug)]
+pub struct Served {
+    program: PathBuf,
+    plugin: &'static str,
+    folder: TempDir,
+    arguments: Vec<String>,
+    capabilities: Value,
+    client: Option<Client>,
+}
+
+impl Served {
+    /// A driver of this program with one built-in plugin.
+    pub fn new(program: &Path, plugin: &'static str) -> Result<Self> {
+        Ok(Self {
+            program: program.to_owned(),
+            plugin,
+            folder: tempfile::tempdir()?,
+            arguments: Vec::new(),
+            capabilities: json!({}),
+            client: None,
+        })
+    }
+
+    fn command(&self) -> Command {
+        program_in(&self.program, self.folder.path())
+    }
+
+    fn write(&self, files: &Files) -> Result<()> {
+        for (path, bytes) in files {
+            let path = self.folder.path().join("trees").join(path);
+            std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+            std::fs::write(path, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let mut command = self.command();
+        command.args(["serve", "trees", "--strict", "--plugin", self.plugin]).args(&self.arguments);
+        self.client = Some(Client::start(&mut command, &self.capabilities)?);
+        Ok(())
+    }
+
+    fn client(&mut self) -> Result<&mut Client> {
+        self.client.as_mut().context("the server is not running")
+    }
+}
+
+/// A program with data of its own in this folder, and the native code of plugins shared by all tests of a run.
+pub fn program_in(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    let cache = program.parent().unwrap_or(folder).join("tests-cache");
+    command
+        .current_dir(folder)
+        .env_remove("WFHOST_DATA")
+        .env("HOME", folder)
+        .env("XDG_DATA_HOME", folder.join("data"))
+        .env("XDG_CACHE_HOME", cache)
+        .stderr(std::process::Stdio::null());
+    command
+}
+
+impl Driver for Served {
+    fn start(&mut self, setup: &Setup) -> Result<bool> {
+        std::fs::create_dir_all(self.folder.path().join("trees"))?;
+        for directory in &setup.directories {
+            std::fs::create_dir_all(self.folder.path().join("trees").join(directory))?;
+        }
+        self.write(&setup.documents)?;
+        self.arguments.clone_from(&setup.serve_args);
+        self.capabilities = setup.client_capabilities.clone().unwrap_or_else(|| json!({}));
+        Ok(self.begin().is_ok())
+    }
+
+    fn restart(&mut self, change: &Change) -> Result<()> {
+        if let Some(client) = self.client.take() {
+            client.close()?;
+        }
+        for path in &change.removed {
+            std::fs::remove_file(self.folder.path().join("trees").join(path))?;
+        }
+        self.write(&change.written)?;
+        self.begin()
+    }
+
+    fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome> {
+        let client = self.client()?;
+        client.replies = replies.iter().cloned().collect();
+        client.elicited.clear();
+        let mut params = json!({"name": tool});
+        if let Some(arguments) = arguments {
+            params["arguments"] = arguments.clone();
+        }
+        let id = client.ask("tools/call", &params)?;
+        let response = client.response(id)?;
+        let elicited = std::mem::take(&mut client.elicited);
+        if let Some(error) = response.get("error") {
+            return Ok(CallOutcome { is_error: true, value: error["message"].clone(), elicited });
+        }
+        let result = &response["result"];
+        let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
+        let value = match result.get("structuredContent") {
+            Some(value) => {
+                anyhow::ensure!(value.to_string() == text, "the text is not the structured content: {text}");
+                value.clone()
+            }
+            None => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+        };
+        Ok(CallOutcome { is_error: result["isError"] == json!(true), value, elicited })
+    }
+
+    fn list_tools(&mut self) -> Result<Value> {
+        Ok(self.client()?.request("tools/list", &json!({}))?["tools"].take())
+    }
+
+    fn initialize(&mut self) -> Result<Option<Value>> {
+        Ok(Some(self.client()?.initialized.clone()))
+    }
+
+    fn validate(&mut self, documents: &Files) -> Result<Validation> {
+        std::fs::create_dir_all(self.folder.path().join("trees"))?;
+        self.write(documents)?;
+        let output = self.command().args(["validate", "trees", "--json", "--plugin", self.plugin]).output()?;
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stdout).into_owned())?;
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let errors = findings.iter().filter(|f| f["severity"] == "error").map(|f| {
+            let text = |key: &str| f[key].as_str().unwrap_or_default().to_owned();
+            format!(
+                "{}: {} {} {}",
+                text("file").trim_start_matches("trees/"),
+                text("subject"),
+                text("message"),
+                text("help")
+            )
+        });
+        Ok(Validation { accepted: output.status.success(), errors: errors.collect() })
+    }
+
+    fn cli(&mut self, setup: &Setup, args: &[String]) -> Result<Option<CliOutcome>> {
+        // Words of the peer's own parser, and its server, are not ours.
+        let ours = matches!(args.first().map(String::as_str), Some("validate" | "viz"));
+        if !ours {
+            return Ok(None);
+        }
+        std::fs::create_dir_all(self.folder.path().join("trees"))?;
+        self.write(&setup.documents)?;
+        let output = self.command().args(args).args(["--plugin", self.plugin]).output()?;
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Some(CliOutcome { exit: i64::from(output.status.code().unwrap_or(-1)), stdout }))
+    }
+}

@@ -1,0 +1,40 @@
+//! What users rely on, seen from outside: one file a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::iter_over_hash_type,
+    reason = "tests"
+)]
+
+mod cli;
+mod crash;
+mod interop;
+mod library;
+mod mcp_http;
+mod mcp_stdio;
+mod reload;
+mod sandbox;
+mod sessions;
+mod tidy;
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_wfhost-under-test");
+
+#[test]
+fn no_file_of_the_suite_is_forgotten() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("suite");
+    let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
+    let manifest = std::fs::read_to_string(here.join("../Cargo.toml")).unwrap();
+    for entry in std::fs::read_dir(here).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let Some(module) = name.strip_suffix(".rs") else { continue };
+        let known = module == "main" || main.contains(&format!("mod {module};")) || manifest.contains(&format!("suite/{name}"));
+        assert!(known, "suite/{name} is run by nobody");
+    }
+}
