@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput, Tag};
 
 use super::scalar::{Oddity, Schema};
-use super::source::{Source, point, position};
+use super::source::{Source, point};
 use super::{DEPTH_MAX, Data, NODES_MAX, Node, Pair, Rules};
 use crate::diagnostic::{self, Finding};
 use crate::model::{Diagnostic, Span};
@@ -26,26 +26,41 @@ pub struct Loaded {
 
 /// Reads a document.
 pub fn load(bytes: &[u8], rules: Rules) -> Loaded {
-    let source = match Source::new(bytes, rules.schema) {
+    let mut source = match Source::new(bytes, rules.schema) {
         Ok(source) => source,
         Err(finding) => return Loaded { root: None, findings: vec![finding.done()] },
     };
-    let mut loader = Loader {
-        parser: Parser::new_from_str(source.text),
-        source: &source,
-        rules,
-        anchors: BTreeMap::new(),
-        nodes: 0,
-        findings: Vec::new(),
-    };
-    let root = loader.document();
-    let mut findings = loader.findings;
-    let root = root.map_err(|stop| findings.push(stop.0.done())).ok();
-    Loaded { root, findings }
+    loop {
+        let mut loader = Loader {
+            parser: Parser::new_from_str(&source.text),
+            source: &source,
+            rules,
+            anchors: BTreeMap::new(),
+            nodes: 0,
+            findings: Vec::new(),
+        };
+        let root = loader.document();
+        let mut findings = loader.findings;
+        match root {
+            Ok(root) => return Loaded { root: Some(root), findings },
+            Err(Stop { loosened: Some(loosened), .. }) => source = *loosened,
+            Err(Stop { finding, loosened: None }) => {
+                findings.push(finding.done());
+                return Loaded { root: None, findings };
+            }
+        }
+    }
 }
 
-/// A finding after which nothing can be read.
-struct Stop(Finding);
+/// A finding after which nothing can be read; or, with its indentation loosened, the document to read instead.
+struct Stop {
+    finding: Finding,
+    loosened: Option<Box<Source<'static>>>,
+}
+
+fn stop(finding: Finding) -> Stop {
+    Stop { finding, loosened: None }
+}
 
 type Step<T> = Result<T, Stop>;
 
@@ -84,12 +99,14 @@ impl<'a> Loader<'a> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(fault)) => {
-                let at = point(position(fault.marker()));
+                let at = point(self.source.position(fault.marker()));
                 if fault.info() == "recursion limit exceeded" {
                     return Err(too_deep(at));
                 }
                 let finding = diagnostic::error("yaml-syntax", format!("invalid YAML: {}", fault.info()));
-                Err(Stop(finding.at(at).maybe_help(hint(fault.info()))))
+                let finding = finding.at(at).maybe_help(hint(fault.info()));
+                let loose = self.rules.schema == Schema::PyYaml;
+                Err(Stop { finding, loosened: if loose { self.source.loosened(&fault).map(Box::new) } else { None } })
             }
             None => Ok((Event::StreamEnd, saphyr_parser::Span::empty(Marker::new(0, 1, 0)))),
         }
@@ -110,8 +127,8 @@ impl<'a> Loader<'a> {
                 Event::Nothing | Event::StreamStart | Event::DocumentEnd => {}
                 Event::DocumentStart(_) if root.is_some() => {
                     let finding = diagnostic::error("yaml-documents", "a second document begins here")
-                        .at(point(position(&span.start)));
-                    return Err(Stop(finding.help("one file holds one document; remove what follows `---`")));
+                        .at(point(self.source.position(&span.start)));
+                    return Err(stop(finding.help("one file holds one document; remove what follows `---`")));
                 }
                 Event::DocumentStart(_) => {
                     let (event, span) = self.next()?;
@@ -125,7 +142,7 @@ impl<'a> Loader<'a> {
                 | Event::MappingEnd => {}
             }
         }
-        Ok(root.unwrap_or(Node { span: point(position(&Marker::new(0, 1, 0))), data: Data::Null }))
+        Ok(root.unwrap_or(Node { span: point(self.source.position(&Marker::new(0, 1, 0))), data: Data::Null }))
     }
 
     fn count(&mut self, nodes: usize, span: Span) -> Step<()> {
@@ -134,11 +151,11 @@ impl<'a> Loader<'a> {
             return Ok(());
         }
         let finding = diagnostic::error("yaml-size", format!("the document grows to more than {NODES_MAX} nodes here"));
-        Err(Stop(finding.at(span).help("aliases that repeat aliases multiply; write the content out")))
+        Err(stop(finding.at(span).help("aliases that repeat aliases multiply; write the content out")))
     }
 
     fn node(&mut self, event: Event<'a>, marks: saphyr_parser::Span, place: Place) -> Step<Node> {
-        let span = Span { start: position(&marks.start), end: position(&marks.end) };
+        let span = Span { start: self.source.position(&marks.start), end: self.source.position(&marks.end) };
         self.count(1, span)?;
         if place.depth > DEPTH_MAX {
             return Err(too_deep(span));
@@ -189,9 +206,9 @@ impl<'a> Loader<'a> {
             Some(Anchor::Open) => {
                 let finding =
                     diagnostic::error("yaml-alias", "the alias stands inside what it names, which has no end");
-                Err(Stop(finding.at(span).help("write the content out instead of the alias")))
+                Err(stop(finding.at(span).help("write the content out instead of the alias")))
             }
-            None => Err(Stop(diagnostic::error("yaml-alias", "invalid YAML: the alias names nothing").at(span))),
+            None => Err(stop(diagnostic::error("yaml-alias", "invalid YAML: the alias names nothing").at(span))),
         }
     }
 
@@ -200,7 +217,7 @@ impl<'a> Loader<'a> {
         loop {
             let (event, marks) = self.next()?;
             if matches!(event, Event::SequenceEnd | Event::StreamEnd) {
-                span.end = position(&marks.end);
+                span.end = self.source.position(&marks.end);
                 return Ok(Node { span, data: Data::List(items) });
             }
             items.push(self.node(event, marks, place)?);
@@ -213,13 +230,16 @@ impl<'a> Loader<'a> {
         loop {
             let (event, marks) = self.next()?;
             if matches!(event, Event::MappingEnd | Event::StreamEnd) {
-                span.end = position(&marks.end);
+                span.end = self.source.position(&marks.end);
                 break;
             }
             let merge =
                 self.rules.merge && matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = if merge {
-                Node { span: Span { start: position(&marks.start), end: position(&marks.end) }, data: Data::Null }
+                Node {
+                    span: Span { start: self.source.position(&marks.start), end: self.source.position(&marks.end) },
+                    data: Data::Null,
+                }
             } else {
                 self.node(event, marks, place)?
             };
@@ -264,7 +284,7 @@ impl<'a> Loader<'a> {
             return Ok(());
         }
         let finding = diagnostic::error("yaml-key", "invalid YAML: a list or a mapping cannot be a key").at(key.span);
-        Err(Stop(finding.help("a text in braces or brackets needs quotes: `\"{{ name }}\"`")))
+        Err(stop(finding.help("a text in braces or brackets needs quotes: `\"{{ name }}\"`")))
     }
 
     /// Merged members first, then the mapping's own; of several with one key the last, in the place of the first.
@@ -355,7 +375,7 @@ impl<'a> Loader<'a> {
 
 fn too_deep(span: Span) -> Stop {
     let finding = diagnostic::error("yaml-depth", format!("nested deeper than {DEPTH_MAX} levels"));
-    Stop(finding.at(span).help("flatten the document"))
+    stop(finding.at(span).help("flatten the document"))
 }
 
 /// The name of a tag of YAML's standard repository; empty for the tag `!`.

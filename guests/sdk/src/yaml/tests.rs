@@ -92,6 +92,19 @@ fn nothing_is_a_document_too() {
 }
 
 #[test]
+fn inside_brackets_and_quotes_a_line_may_begin_anywhere() {
+    reads(Rules::PYYAML, "a:\n  b: { c: 1,\nd: [2,\n 3],\n}\n  e: 4", "{'a': {'b': {'c': 1, 'd': [2, 3]}, 'e': 4}}");
+    reads(
+        Rules::PYYAML,
+        "a:\n  b: \"one\ntwo \\\"\n\nthree\"\n  c: 'it''s\n  so'",
+        "{'a': {'b': 'one two \"\\nthree', 'c': \"it's so\"}}",
+    );
+    assert_eq!(findings(&load(b"a:\n  b: { c: 1,\nd: 1 }", Rules::CORE)), "3:1 yaml-syntax");
+    refuses("a:\n  b: { c: 1,\nd: 2026-02-30,\n e: *x }", "3:4 yaml-date, 4:5 yaml-syntax");
+    refuses("a:\n  b: { c: 1,\nd: 2026-02-30 }", "3:4 yaml-date");
+}
+
+#[test]
 fn positions_count_characters_from_one() {
     let loaded = load("é: {🙂: &x [1]}\nb:\n  - c".as_bytes(), Rules::PYYAML);
     let root = loaded.root.unwrap();
