@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use libtest_mimic::{Arguments, Failed, Trial};
+use wfhost_guides::Guides;
 use wfhost_tests::corpus::{self, Case};
 use wfhost_tests::deviations::{self, Deviation};
 use wfhost_tests::driver::Driver;
@@ -26,6 +27,7 @@ fn drivers(dialect: &str) -> Vec<(&'static str, Make)> {
             ("native", || Ok(Box::new(Native::<Trees>::new(wfhost_trees::interpreter())))),
             ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "trees")?))),
         ],
+        "guidepost" => vec![("native", || Ok(Box::new(Native::<Guides>::new(wfhost_guides::interpreter()))))],
         _ => Vec::new(),
     }
 }

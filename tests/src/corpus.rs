@@ -47,6 +47,10 @@ pub enum Act {
     Calls(Vec<Step>),
     /// Loads documents that are refused, with these words.
     LoadError(String),
+    /// Loads documents that are refused, with at least these problems.
+    Refused(Vec<Value>),
+    /// Looks at documents, of which exactly these findings are told.
+    Lint(Vec<Value>),
     /// Runs a command line.
     Cli(Cli),
     /// Asks for the tools and the server's name.
@@ -139,6 +143,13 @@ pub fn read(text: &str) -> Result<Case> {
 }
 
 fn act(case: &Map<String, Value>) -> Result<Act> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    if let Some(problems) = case.get("load_error").and_then(|error| error.get("problems")) {
+        return Ok(Act::Refused(list(problems)));
+    }
+    if let Some(lint) = case.get("lint") {
+        return Ok(Act::Lint(list(lint)));
+    }
     if let Some(prefix) = case.get("load_error_prefix").or_else(|| case.get("load_error")) {
         return Ok(Act::LoadError(prefix.as_str().unwrap_or_default().to_owned()));
     }

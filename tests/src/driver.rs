@@ -17,6 +17,10 @@ pub trait Driver {
     fn list_tools(&mut self) -> Result<Value>;
     /// The result of `initialize`. None: this driver has no such thing.
     fn initialize(&mut self) -> Result<Option<Value>>;
+    /// All findings about documents. None: this driver does not tell them one by one.
+    fn findings(&mut self, _documents: &Files) -> Result<Option<Vec<Found>>> {
+        Ok(None)
+    }
     /// What there is to say about documents.
     fn validate(&mut self, documents: &Files) -> Result<Validation>;
     /// Runs a command line of the peer, in our own words for it. None: this driver has no such command.
@@ -50,6 +54,19 @@ pub struct Validation {
     pub accepted: bool,
     /// Errors, each as one line that names file, node and field.
     pub errors: Vec<String>,
+}
+
+/// A finding about a document.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// `error`, `warning` or `note`.
+    pub level: &'static str,
+    /// Its code.
+    pub code: String,
+    /// The node it is about.
+    pub subject: Option<String>,
+    /// Its words.
+    pub message: String,
 }
 
 /// What a command line gave.

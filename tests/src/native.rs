@@ -9,7 +9,7 @@ use wfhost_guest::model::{
 use wfhost_guest::native::{Host, World};
 
 use crate::corpus::{Change, Files, Setup};
-use crate::driver::{Asked, CallOutcome, CliOutcome, Driver, Validation};
+use crate::driver::{Asked, CallOutcome, CliOutcome, Driver, Found, Validation};
 
 /// An interpreter, reached natively.
 #[derive(Debug)]
@@ -98,6 +98,11 @@ impl<D: Dialect> Driver for Native<D> {
         Ok(None)
     }
 
+    fn findings(&mut self, documents: &Files) -> Result<Option<Vec<Found>>> {
+        let told = Host::<D>::default().load(&self.documents(documents));
+        Ok(Some(told.into_iter().flat_map(|(_, findings)| findings).map(found).collect()))
+    }
+
     fn validate(&mut self, documents: &Files) -> Result<Validation> {
         let mut host = Host::<D>::default();
         let told = host.load(&self.documents(documents));
@@ -166,6 +171,15 @@ impl<D: Dialect> Native<D> {
             }
         }
     }
+}
+
+fn found(finding: Diagnostic) -> Found {
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    Found { level, code: finding.code, subject: finding.subject, message: finding.message }
 }
 
 fn is_error(finding: &Diagnostic) -> bool {
