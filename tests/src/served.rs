@@ -138,8 +138,9 @@ impl Driver for Served {
         let output = self.command().args(["validate", "trees", "--json", "--plugin", self.plugin]).output()?;
         let report: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| String::from_utf8_lossy(&output.stdout).into_owned())?;
-        let findings = report["findings"].as_array().cloned().unwrap_or_default();
-        let errors = findings.iter().filter(|f| f["severity"] == "error").map(|f| {
+        let documents = report["documents"].as_array().cloned().unwrap_or_default();
+        let findings = documents.iter().flat_map(|d| d["findings"].as_array().into_iter().flatten());
+        let errors = findings.filter(|f| f["severity"] == "error").map(|f| {
             let text = |key: &str| f[key].as_str().unwrap_or_default().to_owned();
             format!(
                 "{}: {} {} {}",

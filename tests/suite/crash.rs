@@ -18,7 +18,7 @@ title: A loop
 max_steps: 100000
 entry: again
 nodes:
-  again: { type: ask, prompt: Which number?, capture: number, next: more }
+  again: { type: ask, prompt: "Which number?", capture: number, next: more }
   more:
     type: condition
     on: number

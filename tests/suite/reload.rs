@@ -14,8 +14,8 @@ use crate::PROGRAM;
 
 fn tree(id: &str, prompt: &str) -> String {
     format!(
-        "mcptree: \"0.2\"\nid: {id}\ntitle: T\nentry: a\nnodes:\n  a: {{ type: ask, prompt: {prompt}, capture: x, next: b }}\n  \
-         b: {{ type: ask, prompt: second of {prompt}, capture: y, next: end }}\n  end: {{ type: terminal, outcome: done, summary: Over. }}\n"
+        "mcptree: \"0.2\"\nid: {id}\ntitle: T\nentry: a\nnodes:\n  a: {{ type: ask, prompt: \"{prompt}\", capture: x, next: b }}\n  \
+         b: {{ type: ask, prompt: \"second of {prompt}\", capture: y, next: end }}\n  end: {{ type: terminal, outcome: done, summary: Over. }}\n"
     )
 }
 

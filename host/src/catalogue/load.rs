@@ -107,7 +107,7 @@ impl Catalogue {
             let folder = if place.is_dir() { place.as_path() } else { place.parent().unwrap_or(Path::new("")) };
             catalogue.files.extend(Reader { plugins, folder, before }.files(&found));
         }
-        catalogue.offer(plugins);
+        catalogue.offer(plugins, before);
         Ok(catalogue)
     }
 
@@ -122,7 +122,7 @@ impl Catalogue {
         self.files.iter().flat_map(|f| &f.findings)
     }
 
-    fn offer(&mut self, plugins: &Plugins) {
+    fn offer(&mut self, plugins: &Plugins, before: Option<&Self>) {
         let mut by_plugin: BTreeMap<usize, Vec<Arc<Definition>>> = BTreeMap::new();
         let mut seen: HashMap<(usize, String), String> = HashMap::new();
         for file in &mut self.files {
@@ -136,6 +136,12 @@ impl Catalogue {
                 }
                 seen.insert((index, id), file.shown.clone());
                 by_plugin.entry(index).or_default().push(Arc::clone(definition));
+            }
+        }
+        // A plugin whose last document went away still has runs, and its tools go on.
+        for (index, chosen) in plugins.chosen.iter().enumerate() {
+            if before.is_some_and(|b| b.of(&chosen.name).is_some()) {
+                by_plugin.entry(index).or_default();
             }
         }
         for (index, definitions) in by_plugin {

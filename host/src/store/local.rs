@@ -152,7 +152,7 @@ impl Local {
     fn submit(&self, job: Job) -> Result<Committed, Fault> {
         let bytes = job.bytes();
         self.queue.submit(job, bytes, |batch| {
-            let jobs: Vec<&Job> = batch.iter().map(|slot| &slot.job).collect();
+            let jobs: Vec<&Job> = batch.iter().map(|seat| &seat.job).collect();
             let length = self.gauge.length.load(Ordering::Relaxed);
             let answers = self.guarded(|| batch::run(&self.database, length, &jobs));
             answers.unwrap_or_else(|fault| {

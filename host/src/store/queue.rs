@@ -16,14 +16,14 @@ pub(super) struct Queue<J, A> {
 
 #[derive(Debug)]
 struct State<J, A> {
-    waiting: VecDeque<Arc<Slot<J, A>>>,
+    waiting: VecDeque<Arc<Seat<J, A>>>,
     bytes: usize,
     led: bool,
 }
 
 /// A job and the place for its answer.
 #[derive(Debug)]
-pub(super) struct Slot<J, A> {
+pub(super) struct Seat<J, A> {
     pub(super) job: J,
     bytes: usize,
     answer: Mutex<Option<A>>,
@@ -42,20 +42,20 @@ impl<J, A> Queue<J, A> {
     }
 
     /// Hands in a job and returns its answer. `run` answers a whole batch, in its order, and does not panic.
-    pub(super) fn submit(&self, job: J, bytes: usize, run: impl Fn(&[Arc<Slot<J, A>>]) -> Vec<A>) -> A {
-        let slot = Arc::new(Slot { job, bytes, answer: Mutex::new(None), wake: Condvar::new() });
+    pub(super) fn submit(&self, job: J, bytes: usize, run: impl Fn(&[Arc<Seat<J, A>>]) -> Vec<A>) -> A {
+        let seat = Arc::new(Seat { job, bytes, answer: Mutex::new(None), wake: Condvar::new() });
         let mut state = lock(&self.state);
         while state.full() {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.bytes += bytes;
-        state.waiting.push_back(Arc::clone(&slot));
+        state.waiting.push_back(Arc::clone(&seat));
         loop {
-            if let Some(answer) = lock(&slot.answer).take() {
+            if let Some(answer) = lock(&seat.answer).take() {
                 return answer;
             }
             if state.led {
-                state = slot.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = seat.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             state.led = true;
@@ -65,9 +65,9 @@ impl<J, A> Queue<J, A> {
             let answers = run(&batch);
             state = lock(&self.state);
             state.led = false;
-            for (slot, answer) in batch.iter().zip(answers) {
-                *lock(&slot.answer) = Some(answer);
-                slot.wake.notify_one();
+            for (seat, answer) in batch.iter().zip(answers) {
+                *lock(&seat.answer) = Some(answer);
+                seat.wake.notify_one();
             }
             if let Some(next) = state.waiting.front() {
                 next.wake.notify_one();
@@ -82,14 +82,14 @@ impl<J, A> State<J, A> {
     }
 
     /// The oldest jobs, as many as fit; at least one if any waits.
-    fn batch(&mut self) -> Vec<Arc<Slot<J, A>>> {
+    fn batch(&mut self) -> Vec<Arc<Seat<J, A>>> {
         let mut batch = Vec::new();
         let mut bytes = 0;
-        while let Some(slot) = self.waiting.front() {
-            if !batch.is_empty() && (batch.len() >= BATCH_JOBS_MAX || bytes + slot.bytes > BATCH_BYTES_MAX) {
+        while let Some(seat) = self.waiting.front() {
+            if !batch.is_empty() && (batch.len() >= BATCH_JOBS_MAX || bytes + seat.bytes > BATCH_BYTES_MAX) {
                 break;
             }
-            bytes += slot.bytes;
+            bytes += seat.bytes;
             batch.extend(self.waiting.pop_front());
         }
         self.bytes -= bytes;

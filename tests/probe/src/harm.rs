@@ -18,8 +18,8 @@ pub(crate) fn in_turn(what: &str, turn: &mut Turn) {
         "bad-state" => turn.state = "{not json".into(),
         "bad-reply" => turn.reply.value = "}".into(),
         "bad-entry" => turn.entries.iter_mut().for_each(|e| e.input = Some("[".into())),
-        "huge" => turn.reply.value = format!("\"{}\"", "x".repeat(32 << 20)),
-        "huge-state" => turn.state = format!("\"{}\"", "x".repeat(5 << 20)),
+        "huge" => turn.reply.value = long(17 << 20),
+        "huge-state" => turn.state = long(5 << 20),
         "twins" => turn.requests = vec![question(), question()],
         "ends-asking" => {
             turn.requests = vec![question()];
@@ -67,4 +67,13 @@ fn trap() {
 fn question() -> Request {
     let question = Question { audience: Audience::Agent, prompt: "?".into(), schema: "{}".into() };
     Request { id: "r".into(), need: Need::Answer(question), deadline: None }
+}
+
+/// A JSON text of so many bytes, made without a second copy of it.
+fn long(bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 2);
+    text.push('"');
+    text.extend(std::iter::repeat_n('x', bytes));
+    text.push('"');
+    text
 }
