@@ -261,7 +261,8 @@ impl<'a> Code<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Broken> {
         let bytes = Reader(bytes);
         let word = |index| bytes.word_at(0, index);
-        if word(0)? != MAGIC {
+        // What bounds a walk is no more than the bytes could hold.
+        if word(0)? != MAGIC || usize::try_from(word(1)?).map_err(|_| Broken)? > bytes.0.len() / 4 {
             return Err(Broken);
         }
         Ok(Self {

@@ -133,7 +133,8 @@ impl<'a> Fields<'a, '_> {
         if let Data::Bool(flag) = node.data {
             return flag;
         }
-        self.wrong(name, "`true` or `false`", node);
+        let message = format!("`{}{name}` must be true or false, and is {}", self.path, node.kind());
+        self.tell(diagnostic::error("guide-type", message).help("write `true` or `false`, without quotes"), node.span);
         false
     }
 
