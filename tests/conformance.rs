@@ -27,7 +27,10 @@ fn drivers(dialect: &str) -> Vec<(&'static str, Make)> {
             ("native", || Ok(Box::new(Native::<Trees>::new(wfhost_trees::interpreter())))),
             ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "trees")?))),
         ],
-        "guidepost" => vec![("native", || Ok(Box::new(Native::<Guides>::new(wfhost_guides::interpreter()))))],
+        "guidepost" => vec![
+            ("native", || Ok(Box::new(Native::<Guides>::new(wfhost_guides::interpreter())))),
+            ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "guides")?))),
+        ],
         _ => Vec::new(),
     }
 }

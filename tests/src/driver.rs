@@ -60,7 +60,7 @@ pub struct Validation {
 #[derive(Clone, Debug)]
 pub struct Found {
     /// `error`, `warning` or `note`.
-    pub level: &'static str,
+    pub level: String,
     /// Its code.
     pub code: String,
     /// The node it is about.

@@ -179,7 +179,7 @@ fn found(finding: Diagnostic) -> Found {
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
-    Found { level, code: finding.code, subject: finding.subject, message: finding.message }
+    Found { level: level.to_owned(), code: finding.code, subject: finding.subject, message: finding.message }
 }
 
 fn is_error(finding: &Diagnostic) -> bool {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 use crate::corpus::{Change, Files, Setup};
-use crate::driver::{CallOutcome, CliOutcome, Driver, Validation};
+use crate::driver::{CallOutcome, CliOutcome, Driver, Found, Validation};
 
 /// The program, in a folder of its own.
 #[derive(Debug)]
@@ -38,6 +38,18 @@ impl Served {
 
     fn command(&self) -> Command {
         program_in(&self.program, self.folder.path())
+    }
+
+    /// What `validate` says of documents: whether they would be served, and each finding.
+    fn report(&self, documents: &Files) -> Result<(bool, Vec<Value>)> {
+        std::fs::create_dir_all(self.folder.path().join("trees"))?;
+        self.write(documents)?;
+        let output = self.command().args(["validate", "trees", "--json", "--plugin", self.plugin]).output()?;
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stdout).into_owned())?;
+        let documents = report["documents"].as_array().into_iter().flatten();
+        let findings = documents.flat_map(|document| document["findings"].as_array().into_iter().flatten());
+        Ok((output.status.success(), findings.cloned().collect()))
     }
 
     fn write(&self, files: &Files) -> Result<()> {
@@ -132,15 +144,18 @@ impl Driver for Served {
         Ok(Some(self.client()?.initialized.clone()))
     }
 
+    fn findings(&mut self, documents: &Files) -> Result<Option<Vec<Found>>> {
+        let found = |finding: &Value| {
+            let text = |key: &str| finding[key].as_str().map(str::to_owned);
+            let word = |key: &str| text(key).unwrap_or_default();
+            Found { level: word("severity"), code: word("code"), subject: text("subject"), message: word("message") }
+        };
+        Ok(Some(self.report(documents)?.1.iter().map(found).collect()))
+    }
+
     fn validate(&mut self, documents: &Files) -> Result<Validation> {
-        std::fs::create_dir_all(self.folder.path().join("trees"))?;
-        self.write(documents)?;
-        let output = self.command().args(["validate", "trees", "--json", "--plugin", self.plugin]).output()?;
-        let report: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| String::from_utf8_lossy(&output.stdout).into_owned())?;
-        let documents = report["documents"].as_array().cloned().unwrap_or_default();
-        let findings = documents.iter().flat_map(|d| d["findings"].as_array().into_iter().flatten());
-        let errors = findings.filter(|f| f["severity"] == "error").map(|f| {
+        let (accepted, findings) = self.report(documents)?;
+        let errors = findings.iter().filter(|f| f["severity"] == "error").map(|f| {
             let text = |key: &str| f[key].as_str().unwrap_or_default().to_owned();
             format!(
                 "{}: {} {} {}",
@@ -150,7 +165,7 @@ impl Driver for Served {
                 text("help")
             )
         });
-        Ok(Validation { accepted: output.status.success(), errors: errors.collect() })
+        Ok(Validation { accepted, errors: errors.collect() })
     }
 
     fn cli(&mut self, setup: &Setup, args: &[String]) -> Result<Option<CliOutcome>> {
