@@ -192,7 +192,7 @@ fn check_plugin(runtime: &Arc<Runtime>, name: &str) -> Check {
             let code = match (cached, kept) {
                 (true, _) => "native code kept",
                 (false, true) => "native code kept from now on",
-                (false, false) => "compiled at every start: there is no folder to keep native code in",
+                (false, false) => "compiled at every start: native code cannot be kept",
             };
             let about = &plugin.about;
             let digest = plugin.digest.to_string().get(..12).unwrap_or_default().to_owned();

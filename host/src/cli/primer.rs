@@ -173,7 +173,7 @@ fn shown(output: &Output, pointers: &[String]) {
     let value: Value = serde_json::from_str(&output.value).unwrap_or_else(|_| output.value.clone().into());
     for pointer in pointers {
         let name = pointer.trim_start_matches('/').replace('/', ".");
-        let found = value.pointer(pointer).map_or_else(|| "-".to_owned(), outline::inline);
+        let found = value.pointer(pointer).map_or_else(|| "(not there)".to_owned(), outline::inline);
         prose(&found, &format!("   {name:<16} "));
     }
 }

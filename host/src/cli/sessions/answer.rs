@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::waits::waits;
 use super::{Found, Named, parsed};
-use crate::cli::{code, outline, print};
-use crate::plugin::contract::{Output, Reply, Source};
+use crate::cli::{code, print};
+use crate::plugin::contract::{Reply, Source};
 use crate::session::line::LineRow;
 use crate::session::model::{Head, OpenRequest};
 use crate::session::wire::{NeedKind, need_kind};
@@ -38,24 +38,21 @@ impl Answer {
         let caller = Caller::operator();
         let request = self.asked(&head)?;
         let value = self.reply_value(request)?;
-        let reply = Reply { request: request.id.clone(), value: Ok(value.clone()) };
-        let Some(advanced) = host.reply(&caller, head.session, &reply, Source::Operator)? else {
+        let reply = Reply { request: request.id.clone(), value: Ok(value) };
+        if host.reply(&caller, head.session, &reply, Source::Operator)?.is_none() {
             bail!(
                 "`{}` was answered by someone else just now; `wfhost sessions show {}` tells how",
                 request.id,
                 head.session
             );
-        };
+        }
         if let Some(reason) = refused(&host, &head, &request.id)? {
             print::note(format_args!("error: the answer was refused: {}", print::plain(&reason)));
-            told(&advanced.output);
+            waits(&head).iter().for_each(|clause| print::aside(format_args!("the session still waits for {clause}")));
             return Ok(code(false));
         }
-        print::line(format_args!(
-            "answered {} with {}",
-            print::plain(&request.id),
-            print::cut(&print::plain(&value), 200)
-        ));
+        let value = print::cut(&print::plain(&self.value), 200);
+        print::line(format_args!("answered {} with {value}", print::plain(&request.id)));
         let now = host.show(&caller, head.session)?.head;
         for clause in waits(&now) {
             print::line(format_args!("the session now waits for {clause}"));
@@ -139,13 +136,8 @@ fn refused(host: &Host, before: &Head, request: &str) -> Result<Option<String>> 
         let reply = line.event.as_ref().and_then(|e| e.input.reply.as_ref());
         line.by.as_ref().is_some_and(|by| by.channel == "cli") && reply.is_some_and(|r| r.request == request)
     };
-    let rows = lines.iter().filter_map(|line| LineRow::decode(line).ok()).filter(ours);
-    Ok(rows.last().and_then(|line| line.refusal).map(|refusal| refusal.message))
-}
-
-/// What the dialect said to it.
-fn told(output: &Output) {
-    outline::outline(&parsed(&output.value)).into_iter().for_each(|line| print::aside(format_args!("  {line}")));
+    let newest = lines.iter().rev().filter_map(|line| LineRow::decode(line).ok()).find(ours);
+    Ok(newest.and_then(|line| line.refusal).map(|refusal| refusal.message))
 }
 
 #[cfg(test)]

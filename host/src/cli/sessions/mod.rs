@@ -128,8 +128,17 @@ fn id(listed: &Listed) -> SessionId {
 fn standing(head: &Head) -> String {
     match &head.outcome {
         None => "open".into(),
-        Some(Ok(value)) => format!("ended: {}", print::cut(&value_shown(value), 40)),
+        Some(Ok(value)) => format!("ended: {}", print::cut(&outcome_shown(value), 60)),
         Some(Err(failure)) => format!("{}: {}", failure.kind, print::cut(&print::plain(&failure.message), 40)),
+    }
+}
+
+/// An outcome on one line; of an object its values, since their names are the dialect's.
+fn outcome_shown(text: &str) -> String {
+    let value = parsed(text);
+    match value.as_object() {
+        Some(fields) => fields.values().map(super::outline::inline).collect::<Vec<_>>().join(", "),
+        None => super::outline::inline(&value),
     }
 }
 

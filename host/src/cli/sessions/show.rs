@@ -76,7 +76,9 @@ fn about(head: &Head) -> Vec<String> {
     if head.human_only {
         rows.push(("questions", "for a person only".into()));
     }
-    rows.extend(waits(head).into_iter().map(|clause| ("waits for", clause)));
+    if head.outcome.is_none() {
+        rows.extend(waits(head).into_iter().map(|clause| ("waits for", clause)));
+    }
     rows.into_iter().map(|(name, value)| format!("{name:<11} {value}")).collect()
 }
 
@@ -118,9 +120,9 @@ fn journal_lines(line: &LineRow, change: &Option<Patch>) -> Vec<String> {
 
 /// Number, time, who, and what kind of line it is.
 fn headline(line: &LineRow) -> String {
-    let by = line.by.as_ref().map(|by| {
-        let client = by.client.as_ref().map(|c| format!(" {c}")).unwrap_or_default();
-        print::plain(&format!("{}{client}", by.channel))
+    let via = line.by.as_ref().map(|by| {
+        let client = by.client.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+        print::plain(&format!(" via {}{client}", by.channel))
     });
     let source = line.event.as_ref().map(|e| e.source.as_str()).unwrap_or("host");
     let event = line.event.as_ref().map(event_shown).unwrap_or_default();
@@ -133,13 +135,8 @@ fn headline(line: &LineRow) -> String {
         (None, None, Some(fault)) => format!(": {}", print::plain(fault)),
         (None, None, None) => String::new(),
     };
-    format!(
-        "#{:<3} {}  {source} by {}  {event}{}{what}",
-        line.n,
-        time::stamp(line.at),
-        by.unwrap_or_else(|| "host".into()),
-        kind(line)
-    )
+    let (n, at, via, kind) = (line.n, time::stamp(line.at), via.unwrap_or_default(), kind(line));
+    format!("#{n:<3} {at}  {source}{via}  {event}{kind}{what}")
 }
 
 /// What came in, shortly, and an arrow to what became of it.
