@@ -45,7 +45,9 @@ pub(crate) fn answer(at: At<'_>, event: &Event) -> Result<Turn, Refusal> {
     let state = State::read(code, at.state).map_err(|Broken| broken())?;
     let (answer, replied) = match &event.input {
         Input::Call(call) => (args::answer(call).map(|(_, answer)| answer), false),
-        Input::Reply(reply) => (replied(&state, reply).map_err(|failure| undelivered(at, failure))?, true),
+        Input::Reply(reply) => {
+            (replied(&state, reply).map_err(|failure| undelivered(code, at.session, (&state, failure)))?, true)
+        }
         Input::Open(_) | Input::Recalled(_) => (Err("a run is moved by an answer".to_owned()), false),
     };
     let answer = answer.map_err(|message| reply::refusal("bad_arguments", &message, []))?;
@@ -93,8 +95,8 @@ fn closed(mode: Mode) -> Refusal {
 }
 
 /// A question that was not answered stays open.
-fn undelivered(at: At<'_>, failure: &Failure) -> Refusal {
-    let code = match failure.kind {
+fn undelivered(code: Code<'_>, session: &Session, (state, failure): (&State<'_>, &Failure)) -> Refusal {
+    let word = match failure.kind {
         Mishap::Declined => "declined",
         Mishap::Cancelled => "cancelled",
         Mishap::TimedOut => "timed_out",
@@ -103,7 +105,9 @@ fn undelivered(at: At<'_>, failure: &Failure) -> Refusal {
         Mishap::Failed => "failed",
         Mishap::Lost => "lost",
     };
-    Refusal { code: code.to_owned(), message: failure.message.clone(), entries: Vec::new(), reply: reply::status(at) }
+    let reply =
+        reply::reply(code, session, state).map_or_else(|Broken| reply::broken(), |value| replies::output(&value));
+    Refusal { code: word.to_owned(), message: failure.message.clone(), entries: Vec::new(), reply }
 }
 
 /// The answer in a reply to the open request, as an operator gives it: a label, or the values of a collect.

@@ -50,7 +50,7 @@ impl Record {
         let of = |key: &str| detail.get(key).cloned().unwrap_or_default();
         let mut members: Map =
             [("seq".to_owned(), kept.seq.into()), ("at".to_owned(), time::iso(kept.at).into())].into_iter().collect();
-        members.set("source", source(kept.source).into());
+        members.set("source", source(kept.source, detail).into());
         members.set("call", of("call"));
         members.set("from", kept.entry.node.as_str().into());
         for key in ["choice", "values", "status", "to", "rejected", "reason"] {
@@ -86,8 +86,9 @@ impl Record {
 }
 
 /// Through which channel the call came.
-fn source(source: Source) -> &'static str {
+fn source(source: Source, detail: &Value) -> &'static str {
     match source {
+        Source::Agent if detail.get("call").and_then(Value::as_str) == Some("start") => "guide_start",
         Source::Agent => "guide_answer",
         Source::Human => "elicitation",
         Source::Operator => "operator",

@@ -50,7 +50,7 @@ fn node(state: &State<'_>, text: &mut String) -> Result<(), Broken> {
     let say = state.at.say;
     match state.at.kind {
         StepKind::Ask(ask) => {
-            push(text, &["Find out: ", say, "\nThen send the label that fits as choice:"]);
+            push(text, &["Question: ", say, "\nThen send the label that fits as choice:"]);
             for label in ask.labels() {
                 let label = label?;
                 push(text, &["\n- ", label.label, ": ", label.when]);
@@ -62,7 +62,7 @@ fn node(state: &State<'_>, text: &mut String) -> Result<(), Broken> {
         }
         StepKind::Tell { .. } => push(text, &["Tell them: ", say, "\nThen call guide_answer to go on."]),
         StepKind::Collect(collect) => {
-            push(text, &["Gather: ", say, "\nSend what you learn as values, in any order:"]);
+            push(text, &["Needed: ", say, "\nSend what you learn as values, in any order:"]);
             for slot in collect.slots() {
                 let slot = slot?;
                 if state.answer(slot.name).is_none() {

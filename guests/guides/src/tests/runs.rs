@@ -53,7 +53,7 @@ fn a_failed_payment_is_guided_to_a_call_back() {
     );
     let reply = fine(&mut host, "guide_answer", &answer(r#","choice":"it was red""#));
     assert_eq!(member(&reply, "unmatched"), r#"{"count":1,"max":2}"#);
-    assert!(member(&reply, "next").starts_with(r#""No label fits that answer (1 of 2). Ask again.\nFind out: "#));
+    assert!(member(&reply, "next").starts_with(r#""No label fits that answer (1 of 2). Ask again.\nQuestion: "#));
     let reply = fine(&mut host, "guide_answer", &answer(r#","choice":"still red""#));
     assert_eq!(member(&reply, "status"), "\"advanced\"", "the second miss takes the way of the unknown");
     fine(&mut host, "guide_answer", &answer(""));
@@ -89,7 +89,7 @@ fn any_script_is_compared_exactly_and_reads_well() {
     assert_eq!((member(&reply, "status"), member(&reply, "common")), ("\"branched\"".into(), "\"данные\"".into()));
     let next = reply.get("next").and_then(Value::as_str).unwrap();
     assert!(next.contains("\n- на месте: сдать в любой пункт выдачи, назвав номер заказа; деньги"), "{next}");
-    assert!(next.contains("In any case, then:\nGather: что нужно для заявки"), "{next}");
+    assert!(next.contains("In any case, then:\nNeeded: что нужно для заявки"), "{next}");
     let reply = fine(&mut host, "guide_start", r#"{"flow_id":"بطاقة_مفقودة"}"#);
     let reply = fine(&mut host, "guide_answer", &format!(r#"{{"run_id":"{}","choice":"__unknown__"}}"#, run(&reply)));
     assert_eq!((member(&reply, "common"), member(&reply, "branches")), ("\"إيقاف\"".into(), "[]".into()));
@@ -172,6 +172,25 @@ fn wrong_calls_are_errors_that_say_the_cure() {
     check("guide_status", r#"{"run_id":"nope"}"#.into(), r#""error":"unknown_run""#);
     check("guide_trace", format!(r#"{{"run_id":"{id}","limit":0}}"#), "`limit` must be a whole number from 1");
     check("guide_sessions", r#"{"flow_id":"x"}"#.into(), r#""error":"unknown_flow""#);
+}
+
+#[test]
+fn tools_say_what_they_take_and_give() {
+    for tool in crate::tools::all() {
+        let (input, output) =
+            (json::read(&tool.input_schema).unwrap(), json::read(&tool.output_schema.unwrap()).unwrap());
+        assert_eq!(
+            (member(&input, "type"), member(&output, "type")),
+            ("\"object\"".into(), "\"object\"".into()),
+            "{}",
+            tool.name
+        );
+        // A client that checks structured content checks that of an error too.
+        assert!(member(&output, "anyOf").ends_with(r#"{"required":["error","message"]}]"#), "{}", tool.name);
+        assert!(
+            output.get("required").is_none() && output.get("properties").and_then(|all| all.get("error")).is_some()
+        );
+    }
 }
 
 #[test]
