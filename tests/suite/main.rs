@@ -15,10 +15,7 @@
 mod cli;
 mod crash;
 mod interop;
-mod interop;
 mod library;
-mod mcp_http;
-mod mcp_stdio;
 mod mcp_http;
 mod mcp_stdio;
 mod reload;
