@@ -148,7 +148,11 @@ fn a_reply_closes_its_request_once() {
 fn what_nobody_can_carry_out_is_unavailable() {
     struct Nobody;
     impl wfhost::session::Effects for Nobody {
-        async fn ask(&self, _: &wfhost::session::Form, _: std::time::Duration) -> wfhost::session::Answered {
+        fn can(&self, _: &wfhost::session::Ask) -> bool {
+            false
+        }
+        async fn tell(&self, _: &[String]) {}
+        async fn ask(&self, _: &wfhost::session::Ask, _: std::time::Duration) -> wfhost::session::Answered {
             wfhost::session::Answered::Cannot
         }
         fn blocking<T>(&self, work: impl FnOnce() -> T) -> T {

@@ -1,62 +1,111 @@
-//! Asking a person through the client: a form in the legacy era, an `input_required` result in the modern one.
+//! Asking through the client: a person by a form, a model by a sampling request. In the legacy era the server sends a request
+//! of its own; in the modern one the questions go with the reply, and their answers come with the same call sent again.
 
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
-    InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, RequestStateError, SealOptions,
+    InputRequest, InputRequests, InputRequiredResult, ProgressNotificationParam, RequestStateCodec, RequestStateError,
+    SealOptions,
 };
-use rmcp::service::{Peer, RequestContext, ServiceError};
+use rmcp::service::{RequestContext, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::{logs, model};
 use crate::limits::SEAL_TIME;
 use crate::session::model::{Digest, SessionId};
-use crate::session::{Answered, Effects, Form};
+use crate::session::{Answered, Ask, Asked, Effects};
 
-/// The name of the one field of a form, and of the one input request.
+/// The name of the one field of a form.
 const FIELD: &str = "value";
-const REQUEST: &str = "answer";
 
-/// How this call may ask.
-#[derive(Debug, Clone)]
-pub(super) enum Asking {
-    /// Not at all.
-    No,
-    /// By a request to the client.
-    Form(Peer<RoleServer>),
-    /// With the reply.
-    WithReply,
-}
-
-/// What a call can do for a session.
+/// What the client of a call can be asked, and how.
 #[derive(Debug)]
 pub(super) struct Asker<'c> {
-    pub(super) asking: Asking,
     pub(super) context: &'c RequestContext<RoleServer>,
+    /// Whether it shows forms to a person.
+    pub(super) forms: bool,
+    /// Whether it has a model.
+    pub(super) models: bool,
+    /// Whether it is asked with the reply.
+    pub(super) with_reply: bool,
+    /// What the connection wants to hear of; none where each request says that.
+    pub(super) level: Option<logs::Level>,
+    /// How far the progress of this call was told.
+    pub(super) told: Mutex<f64>,
 }
 
 impl Effects for Asker<'_> {
-    async fn ask(&self, form: &Form, time: Duration) -> Answered {
-        let peer = match &self.asking {
-            Asking::No => return Answered::Cannot,
-            Asking::WithReply => return Answered::Later,
-            Asking::Form(peer) => peer,
+    async fn ask(&self, ask: &Ask, time: Duration) -> Answered {
+        if !self.can(ask) {
+            return Answered::Cannot;
+        }
+        if self.with_reply {
+            return Answered::Later;
+        }
+        let asked = async {
+            match &ask.what {
+                Asked::Form { prompt, schema } => self.form(prompt, schema, time).await,
+                Asked::Completion { params } => model::complete(&self.context.peer, params, time).await,
+            }
         };
-        let Some(params) = params(form) else { return Answered::Cannot };
-        let asked = peer.create_elicitation_with_timeout(params, Some(time));
         tokio::select! {
             () = self.context.ct.cancelled() => Answered::Unanswered("the client gave up the call".into()),
-            result = asked => match result {
-                Ok(result) => read(&form.schema, result),
-                Err(error) => unanswered(&error),
-            },
+            answered = asked => answered,
+        }
+    }
+
+    fn can(&self, ask: &Ask) -> bool {
+        let able = match ask.what {
+            Asked::Form { .. } => self.forms,
+            Asked::Completion { .. } => self.models,
+        };
+        able && request(ask).is_some()
+    }
+
+    async fn tell(&self, parts: &[String]) {
+        for part in parts {
+            let part: Value = serde_json::from_str(part).unwrap_or_default();
+            if logs::told(self.context, self.level.as_ref(), &part).await {
+                continue;
+            }
+            let Some(token) = self.context.meta.get_progress_token() else { continue };
+            let progress = self.next(part.get("progress").and_then(Value::as_f64));
+            let mut params = ProgressNotificationParam::new(token, progress);
+            params.total = part.get("total").and_then(Value::as_f64);
+            params.message = match part.as_object() {
+                Some(part) => part.get("message").and_then(Value::as_str).map(str::to_owned),
+                None => Some(part.as_str().map_or_else(|| part.to_string(), str::to_owned)),
+            };
+            // A client that is gone is told nothing more.
+            let _ = self.context.peer.notify_progress(params).await;
         }
     }
 
     fn blocking<T>(&self, work: impl FnOnce() -> T) -> T {
         tokio::task::block_in_place(work)
+    }
+}
+
+impl Asker<'_> {
+    async fn form(&self, prompt: &str, schema: &str, time: Duration) -> Answered {
+        let Some(params) = form(prompt, schema) else { return Answered::Cannot };
+        match self.context.peer.create_elicitation_with_timeout(params, Some(time)).await {
+            Ok(result) => read(schema, result),
+            Err(error) => unanswered(&error),
+        }
+    }
+
+    /// Progress only ever grows.
+    fn next(&self, wanted: Option<f64>) -> f64 {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let progress = wanted.filter(|wanted| *wanted > *told).unwrap_or(*told + 1.0);
+        *told = progress;
+        progress
     }
 }
 
@@ -68,10 +117,20 @@ fn unanswered(error: &ServiceError) -> Answered {
 }
 
 /// A form with one field, unless the schema is an object that a form can show as it is.
-fn params(form: &Form) -> Option<ElicitRequestParams> {
-    let schema: Value = serde_json::from_str(&form.schema).ok()?;
+fn form(prompt: &str, schema: &str) -> Option<ElicitRequestParams> {
+    let schema: Value = serde_json::from_str(schema).ok()?;
     let requested_schema: ElicitationSchema = serde_json::from_value(wrapped(&schema)).ok()?;
-    Some(ElicitRequestParams::FormElicitationParams { meta: None, message: form.prompt.clone(), requested_schema })
+    Some(ElicitRequestParams::FormElicitationParams { meta: None, message: prompt.to_owned(), requested_schema })
+}
+
+/// The question as a request to the client. None if it fits none.
+fn request(ask: &Ask) -> Option<InputRequest> {
+    match &ask.what {
+        Asked::Form { prompt, schema } => {
+            form(prompt, schema).map(|form| InputRequest::Elicitation(ElicitRequest::new(form)))
+        }
+        Asked::Completion { params } => model::request(params),
+    }
 }
 
 fn is_form(schema: &Value) -> bool {
@@ -125,7 +184,8 @@ fn fits(schema: &Value, value: &Value) -> bool {
 
 fn members_fit(schema: &Value, value: &Value) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
-    let there = required.is_none_or(|names| names.iter().filter_map(Value::as_str).all(|name| value.get(name).is_some()));
+    let there =
+        required.is_none_or(|names| names.iter().filter_map(Value::as_str).all(|name| value.get(name).is_some()));
     let properties = schema.get("properties").and_then(Value::as_object);
     there && properties.is_none_or(|p| p.iter().all(|(name, s)| value.get(name).is_none_or(|v| fits(s, v))))
 }
@@ -134,34 +194,40 @@ fn members_fit(schema: &Value, value: &Value) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sealed {
     session: String,
-    request: String,
+    requests: Vec<String>,
 }
 
-/// A question that was asked with a reply, and what came of it.
+/// Questions that were asked with a reply, and what came of them.
 #[derive(Debug)]
 pub(super) struct Redeemed {
     pub(super) session: SessionId,
-    pub(super) request: String,
-    /// None: the client sent the state back without an answer.
-    pub(super) answer: Option<ElicitResult>,
+    /// The requests that were asked, and what the client sent for each, if anything.
+    pub(super) answers: Vec<(String, Option<Value>)>,
 }
 
-impl Redeemed {
-    /// What the answer says, against the schema that was asked.
-    pub(super) fn read(&self, schema: &str) -> Option<Answered> {
-        self.answer.clone().map(|result| read(schema, result))
+/// What the client sent for a question.
+pub(super) fn answer(ask: &Ask, sent: &Value) -> Answered {
+    match &ask.what {
+        Asked::Form { schema, .. } => match serde_json::from_value(sent.clone()) {
+            Ok(result) => read(schema, result),
+            Err(_) => Answered::Unanswered("the form came back in a form that is not known here".into()),
+        },
+        Asked::Completion { .. } => model::read(sent),
     }
 }
 
-/// The result that asks. None if the question fits no form.
+/// The result that asks. None if no question fits a request.
 pub(super) fn required(
     codec: &RequestStateCodec,
-    form: &Form,
+    asks: &[Ask],
     bound: &[u8],
 ) -> Option<Result<InputRequiredResult, RequestStateError>> {
-    let request = ElicitRequest::new(params(form)?);
-    let requests = InputRequests::from([(REQUEST.to_owned(), InputRequest::Elicitation(request))]);
-    let sealed = Sealed { session: form.session.to_string(), request: form.request.clone() };
+    let requests: InputRequests = asks.iter().filter_map(|ask| Some((ask.request.clone(), request(ask)?))).collect();
+    let session = asks.first()?.session.to_string();
+    let sealed = Sealed { session, requests: requests.keys().cloned().collect() };
+    if sealed.requests.is_empty() {
+        return None;
+    }
     let options = SealOptions::new().associated_data(bound).ttl(SEAL_TIME);
     Some(codec.seal_json_with(&sealed, &options).map(|state| InputRequiredResult::new(Some(requests), Some(state))))
 }
@@ -181,9 +247,9 @@ pub(super) fn redeem(
     let sealed: Result<Sealed, _> = codec.open_json_with(state, bound);
     Some(match sealed {
         Ok(sealed) => sealed.session.parse().map_err(|_| "requestState names no session".to_owned()).map(|session| {
-            let answer = params.input_responses.as_ref().and_then(|r| r.get(REQUEST)).cloned();
-            let answer = answer.and_then(|value| serde_json::from_value(value).ok());
-            Redeemed { session, request: sealed.request, answer }
+            let sent = |id: &String| params.input_responses.as_ref().and_then(|r| r.get(id)).cloned();
+            let answers = sealed.requests.into_iter().map(|id| (id.clone(), sent(&id))).collect();
+            Redeemed { session, answers }
         }),
         Err(error) => Err(format!("requestState is not what this server sent with this call: {error}")),
     })
@@ -211,17 +277,13 @@ mod tests {
     #[test]
     fn a_sealed_state_opens_only_for_its_own_call() {
         let codec = RequestStateCodec::try_new(vec![7; 32]).unwrap();
-        let form = Form {
-            session: SessionId::from_bits(1),
-            request: "step-1".into(),
-            prompt: "?".into(),
-            schema: r#"{"type":"string"}"#.into(),
-        };
-        let asked = required(&codec, &form, &bound("", "t", "{}")).unwrap().unwrap();
+        let what = Asked::Form { prompt: "?".into(), schema: r#"{"type":"string"}"#.into() };
+        let ask = Ask { session: SessionId::from_bits(1), request: "step-1".into(), what };
+        let asked = required(&codec, std::slice::from_ref(&ask), &bound("", "t", "{}")).unwrap().unwrap();
         let mut params = CallToolRequestParams::new("t");
         params.request_state = asked.request_state;
         let redeemed = redeem(&codec, &params, &bound("", "t", "{}")).unwrap().unwrap();
-        assert_eq!((redeemed.session, redeemed.request.as_str()), (form.session, "step-1"));
+        assert_eq!((redeemed.session, redeemed.answers), (ask.session, vec![("step-1".to_owned(), None)]));
         for other in [bound("x", "t", "{}"), bound("", "u", "{}"), bound("", "t", "{ }")] {
             assert!(redeem(&codec, &params, &other).unwrap().is_err());
         }

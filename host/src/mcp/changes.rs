@@ -1,14 +1,17 @@
-//! Telling clients that the list of tools has changed: legacy clients by a notification once they have said `initialized`,
-//! modern ones only if they listen.
+//! Telling clients what has changed: the list of tools, and resources that show a session. Legacy clients are told of tools
+//! once they have said `initialized` and of resources they subscribed to; modern ones only what they listen for.
+//!
+//! LIMIT: a session that another process moved is not told of.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
+use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
 
-/// Who wants to know.
+/// Who wants to know. The number tells one from another.
 #[derive(Clone, Default)]
-pub(super) struct Listeners(Arc<Mutex<Vec<Listener>>>);
+pub(super) struct Listeners(Arc<Mutex<(u64, Vec<(u64, Listener)>)>>);
 
 impl std::fmt::Debug for Listeners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -16,15 +19,36 @@ impl std::fmt::Debug for Listeners {
     }
 }
 
+/// The resources that a legacy connection subscribed to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Subscribed(Arc<Mutex<Vec<String>>>);
+
 #[derive(Clone)]
 enum Listener {
-    Legacy(Peer<RoleServer>),
+    Legacy(Peer<RoleServer>, Subscribed),
     Modern(SubscriptionSink),
 }
 
+impl Subscribed {
+    pub(super) fn add(&self, uri: String) {
+        let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !uris.contains(&uri) {
+            uris.push(uri);
+        }
+    }
+
+    pub(super) fn remove(&self, uri: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|u| u != uri);
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl Listeners {
-    pub(super) fn add_legacy(&self, peer: Peer<RoleServer>) {
-        self.add(Listener::Legacy(peer));
+    pub(super) fn add_legacy(&self, peer: Peer<RoleServer>, subscribed: Subscribed) {
+        self.add(Listener::Legacy(peer, subscribed));
     }
 
     pub(super) fn add_modern(&self, sink: SubscriptionSink) {
@@ -33,23 +57,63 @@ impl Listeners {
 
     fn add(&self, listener: Listener) {
         let mut listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|l| !matches!(l, Listener::Legacy(peer) if peer.is_transport_closed()));
-        listeners.push(listener);
+        listeners.1.retain(|(_, l)| !matches!(l, Listener::Legacy(peer, _) if peer.is_transport_closed()));
+        listeners.0 += 1;
+        let number = listeners.0;
+        listeners.1.push((number, listener));
     }
 
-    /// Tells all of them; who is gone is forgotten.
+    fn all(&self) -> Vec<(u64, Listener)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    fn forget(&self, gone: &[u64]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.retain(|(number, _)| !gone.contains(number));
+    }
+
+    /// Tells all of them that the list of tools has changed; who is gone is forgotten.
     pub(super) async fn tell(&self) {
-        let listeners = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut still = Vec::new();
-        for listener in listeners {
+        let mut gone = Vec::new();
+        for (number, listener) in self.all() {
             let told = match &listener {
-                Listener::Legacy(peer) => peer.notify_tool_list_changed().await.is_ok(),
-                Listener::Modern(sink) => sink.notify_tool_list_changed().await.is_ok(),
+                Listener::Legacy(peer, _) => peer.notify_tool_list_changed().await.is_ok(),
+                Listener::Modern(sink) if sink.accepted().tools_list_changed == Some(true) => {
+                    sink.notify_tool_list_changed().await.is_ok()
+                }
+                Listener::Modern(_) => true,
             };
-            if told {
-                still.push(listener);
+            if !told {
+                gone.push(number);
             }
         }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(still);
+        self.forget(&gone);
     }
+
+    /// Tells those who look at a session that it has moved.
+    pub(super) async fn tell_moved(&self, session: &str) {
+        let mut gone = Vec::new();
+        for (number, listener) in self.all() {
+            let uris = match &listener {
+                Listener::Legacy(_, subscribed) => subscribed.all(),
+                Listener::Modern(sink) => sink.accepted().resource_subscriptions.clone().unwrap_or_default(),
+            };
+            for uri in uris.into_iter().filter(|uri| shows(uri, session)) {
+                let told = match &listener {
+                    Listener::Legacy(peer, _) => {
+                        peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_ok()
+                    }
+                    Listener::Modern(sink) => sink.notify_resource_updated(uri).await.is_ok(),
+                };
+                if !told {
+                    gone.push(number);
+                }
+            }
+        }
+        self.forget(&gone);
+    }
+}
+
+/// Whether a resource may show this session: it names it, or names none.
+fn shows(uri: &str, session: &str) -> bool {
+    uri.split_once("session=").is_none_or(|(_, named)| named.split('&').next() == Some(session))
 }

@@ -108,13 +108,18 @@ fn same_host(allowed: &str, host: &str) -> bool {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) => name,
+        Some((name, port))
+            if port.bytes().all(|b| b.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
         _ => host,
     }
 }
 
 fn same_origin(allowed: &str, origin: &str) -> bool {
-    let split = |text: &str| text.split_once("://").map(|(scheme, host)| (scheme.to_ascii_lowercase(), host.to_owned()));
+    let split =
+        |text: &str| text.split_once("://").map(|(scheme, host)| (scheme.to_ascii_lowercase(), host.to_owned()));
     match allowed.strip_suffix(":*").and_then(split) {
         Some((scheme, any_port)) => split(origin)
             .is_some_and(|(theirs, host)| theirs == scheme && without_port(&host).eq_ignore_ascii_case(&any_port)),

@@ -7,8 +7,12 @@ mod changes;
 mod convert;
 mod edge;
 mod http;
+mod logs;
+mod model;
+mod redeem;
 mod server;
 mod stdio;
+mod views;
 
 pub use http::{HttpFault, HttpOptions, router, serve as serve_http};
 pub use server::{Server, ServerOptions};

@@ -1,23 +1,26 @@
 //! The MCP server: lists the tools of the catalogue and passes calls on to the host.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, Implementation, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, RequestStateCodec,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference,
+    RequestStateCodec, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-use super::ask::{self, Asker, Asking, Redeemed};
-use super::changes::Listeners;
-use super::{convert, edge};
+use super::ask::{self, Asker};
+use super::changes::{Listeners, Subscribed};
+use super::logs::{Level, LevelParams};
+use super::{convert, edge, model, redeem, views};
 use crate::limits::TOOL_CALLS_AT_ONCE_MAX;
-use crate::plugin::contract::{Failure, Mishap, Reply, Source};
-use crate::session::line::NoteRow;
-use crate::session::{Advanced, Answered, Caller, Driven, Fault, Host, OwnSessions};
+use crate::session::{Caller, Driven, Fault, Host, OwnSessions};
+use crate::store::{Listed, Query};
 
 /// How long clients may keep the list of tools, milliseconds.
 const LIST_FRESH_MS: u64 = 5_000;
@@ -56,6 +59,8 @@ struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     own: OwnSessions,
+    level: Level,
+    subscribed: Subscribed,
 }
 
 impl Server {
@@ -71,13 +76,17 @@ impl Server {
             permits: Semaphore::new(TOOL_CALLS_AT_ONCE_MAX),
             listeners: Listeners::default(),
         };
-        Self { shared: Arc::new(shared), own: OwnSessions::default() }
+        Self::over(Arc::new(shared))
     }
 
     /// The same server for another connection.
     #[must_use]
     pub fn connection(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), own: OwnSessions::default() }
+        Self::over(Arc::clone(&self.shared))
+    }
+
+    fn over(shared: Arc<Shared>) -> Self {
+        Self { shared, own: OwnSessions::default(), level: Level::default(), subscribed: Subscribed::default() }
     }
 
     /// The host behind it.
@@ -101,16 +110,17 @@ impl Server {
         }
     }
 
-    fn asking(&self, context: &RequestContext<RoleServer>) -> Asking {
-        let capability = context.client_capabilities().and_then(|c| c.elicitation);
+    fn asker<'c>(&self, context: &'c RequestContext<RoleServer>) -> Asker<'c> {
+        let capabilities = context.client_capabilities().unwrap_or_default();
         // Before 2025-11-25 the capability has no members; since then a client may offer pages alone.
-        let forms = capability.is_some_and(|c| c.form.is_some() || c.url.is_none());
-        if !self.shared.options.elicit || !forms {
-            Asking::No
-        } else if modern(context) {
-            Asking::WithReply
-        } else {
-            Asking::Form(context.peer.clone())
+        let forms = capabilities.elicitation.as_ref().is_some_and(|c| c.form.is_some() || c.url.is_none());
+        Asker {
+            context,
+            forms: forms && self.shared.options.elicit,
+            models: model::offered(&capabilities),
+            with_reply: modern(context),
+            level: (!modern(context)).then(|| self.level.clone()),
+            told: Mutex::new(-1.0),
         }
     }
 
@@ -123,11 +133,11 @@ impl Server {
         let tool = params.name.as_ref();
         let args = params.arguments.as_ref().map_or_else(|| "{}".to_owned(), |a| serde_json::json!(a).to_string());
         let bound = ask::bound(&caller.owner, tool, &args);
-        let asker = Asker { asking: self.asking(context), context };
+        let asker = self.asker(context);
         let host = &self.shared.host;
         let first = match ask::redeem(&self.shared.codec, &params, &bound) {
             None => tokio::task::block_in_place(|| host.call(&caller, tool, &args)),
-            Some(Ok(redeemed)) => tokio::task::block_in_place(|| self.redeemed(&caller, &redeemed)),
+            Some(Ok(redeemed)) => tokio::task::block_in_place(|| redeem::redeemed(host, &caller, &redeemed)),
             Some(Err(message)) => return Err(ErrorData::invalid_params(message, None)),
         };
         let driven = match first {
@@ -135,7 +145,12 @@ impl Server {
             Err(fault) => Err(fault),
         };
         match driven {
-            Ok(driven) => self.respond(driven, &bound, context),
+            Ok(driven) => {
+                if let Some(session) = driven.advanced.session {
+                    self.shared.listeners.tell_moved(&session.to_string()).await;
+                }
+                self.respond(driven, &bound, context)
+            }
             Err(Fault::UnknownTool(name)) => Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None)),
             Err(fault) => Ok(stamped(convert::failed(&fault.to_string()), self, context).into()),
         }
@@ -147,43 +162,14 @@ impl Server {
         bound: &[u8],
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(asked) = driven.asks.and_then(|form| ask::required(&self.shared.codec, &form, bound)) else {
+        // Only where the session could do nothing without a model is its absence the client's matter.
+        if driven.no_model && driven.advanced.output.is_error && modern(context) {
+            return Err(ErrorData::missing_required_client_capability(model::needed()));
+        }
+        let Some(asked) = ask::required(&self.shared.codec, &driven.asks, bound) else {
             return Ok(stamped(convert::output(&driven.advanced.output), self, context).into());
         };
         asked.map(CallToolResponse::from).map_err(|e| ErrorData::internal_error(e.to_string(), None))
-    }
-
-    /// A call that comes again with what was asked with its first reply. The request may be closed by now, then the caller
-    /// is told where the session stands.
-    fn redeemed(&self, caller: &Caller, redeemed: &Redeemed) -> Result<Advanced, Fault> {
-        let host = &self.shared.host;
-        let shown = host.show(caller, redeemed.session)?;
-        let open = shown.head.requests.iter().find(|r| r.id == redeemed.request).cloned();
-        let standing =
-            Advanced { output: shown.status, session: Some(redeemed.session), opened: open.iter().cloned().collect() };
-        let Some(open) = open else { return Ok(standing) };
-        let schema = crate::session::wire::answer_schema(&open.need).unwrap_or_default();
-        let value = match redeemed.read(&schema) {
-            // No answer at all: the question is asked again.
-            None => return Ok(standing),
-            Some(Answered::Value(value)) => Ok(value),
-            Some(Answered::Declined) => {
-                Err(Failure { kind: Mishap::Declined, message: "the form was declined".into(), detail: None })
-            }
-            Some(Answered::Unanswered(how)) => {
-                let detail = serde_json::json!({"how": how});
-                let note = NoteRow { kind: "unanswered".into(), request: Some(open.id), detail };
-                host.note(caller, redeemed.session, &note)?;
-                return Ok(Advanced { opened: Vec::new(), ..standing });
-            }
-            Some(Answered::Cannot | Answered::Later) => return Ok(Advanced { opened: Vec::new(), ..standing }),
-        };
-        let declined = value.is_err();
-        let reply = Reply { request: redeemed.request.clone(), value };
-        match host.reply(caller, redeemed.session, &reply, Source::Human)? {
-            Some(advanced) if !declined => Ok(advanced),
-            Some(_) | None => Ok(Advanced { opened: Vec::new(), ..standing }),
-        }
     }
 
     fn listed(&self) -> Vec<Tool> {
@@ -196,8 +182,18 @@ impl Server {
 }
 
 impl ServerHandler for Server {
+    #[expect(deprecated, reason = "legacy clients still ask for log messages")]
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_logging()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
             .with_instructions(instructions(&self.shared.host))
     }
@@ -237,6 +233,90 @@ impl ServerHandler for Server {
         edge::guarded(&self.shared.permits, self.call(request, &context)).await
     }
 
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let result = ListResourcesResult::with_all_items(views::resources(&self.shared.host.catalogue()));
+        Ok(result.with_ttl_ms(LIST_FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let result = ListResourceTemplatesResult::with_all_items(views::templates(&self.shared.host.catalogue()));
+        Ok(result.with_ttl_ms(LIST_FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.caller(&context);
+        let work = async { tokio::task::block_in_place(|| views::resource(&self.shared.host, &caller, &request.uri)) };
+        let result = edge::guarded(&self.shared.permits, work).await?;
+        // A session moves on: what it shows is stale at once.
+        Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let result = ListPromptsResult::with_all_items(views::prompts(&self.shared.host.catalogue()));
+        Ok(result.with_ttl_ms(LIST_FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let caller = self.caller(&context);
+        let work = async { tokio::task::block_in_place(|| views::prompt(&self.shared.host, &caller, &request)) };
+        Ok(edge::guarded(&self.shared.permits, work).await?.into())
+    }
+
+    /// Sessions can be completed; of the values of other parameters nobody here knows.
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (name, prompt) = match &request.r#ref {
+            Reference::Prompt(prompt) => (&prompt.name, true),
+            Reference::Resource(resource) => (&resource.uri, false),
+            _ => return Ok(CompleteResult::default()),
+        };
+        let catalogue = self.shared.host.catalogue();
+        let Some((interpreter, workflow)) = views::workflow(&catalogue, name, prompt) else {
+            return Err(ErrorData::invalid_params(format!("there is no `{name}` to complete for"), None));
+        };
+        if request.argument.name != views::SESSION {
+            return Ok(CompleteResult::default());
+        }
+        let query = Query {
+            owner: Some(self.caller(&context).owner),
+            interpreter: Some(interpreter),
+            workflow: Some(workflow),
+            unfinished: false,
+            limit: CompletionInfo::MAX_VALUES,
+        };
+        let listed = tokio::task::block_in_place(|| self.shared.host.list(&query));
+        let listed = listed.map_err(|fault| ErrorData::internal_error(fault.to_string(), None))?;
+        let ids = listed.into_iter().filter_map(|l| match l {
+            Listed::Head(head) => Some(head.session.to_string()),
+            Listed::Unreadable(..) => None,
+        });
+        let values = ids.filter(|id| id.starts_with(&request.argument.value)).collect();
+        CompletionInfo::new(values).map(CompleteResult::new).map_err(|e| ErrorData::internal_error(e, None))
+    }
+
     /// A request whose parameters do not fit its method lands here; its method is known all the same.
     async fn on_custom_request(
         &self,
@@ -250,13 +330,40 @@ impl ServerHandler for Server {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {}", request.method), None))
     }
 
+    async fn set_level(&self, request: LevelParams, _context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.level.set(&request);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !views::is_resource(&self.shared.host.catalogue(), &request.uri) {
+            return Err(ErrorData::invalid_params("Resource not found", Some(serde_json::json!({"uri": request.uri}))));
+        }
+        self.subscribed.add(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribed.remove(&request.uri);
+        Ok(())
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.shared.listeners.add_legacy(context.peer);
+        self.shared.listeners.add_legacy(context.peer, self.subscribed.clone());
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = SubscriptionFilter::new();
         accepted.tools_list_changed = requested.tools_list_changed;
+        accepted.resource_subscriptions.clone_from(&requested.resource_subscriptions);
         Some(accepted)
     }
 

@@ -22,11 +22,18 @@ pub struct Advanced {
     pub session: Option<SessionId>,
     /// Requests that this very turn opened: the host carries out what it can.
     pub opened: Vec<OpenRequest>,
+    /// What its turn wants told while the call still runs, JSON texts.
+    pub progress: Vec<String>,
 }
 
 impl Advanced {
+    /// A reply about a session that it did not move.
+    pub(crate) fn about(session: SessionId, output: contract::Output) -> Self {
+        Self { session: Some(session), ..Self::only(output) }
+    }
+
     pub(super) fn only(output: contract::Output) -> Self {
-        Self { output, session: None, opened: Vec::new() }
+        Self { output, session: None, opened: Vec::new(), progress: Vec::new() }
     }
 }
 
@@ -201,7 +208,8 @@ impl Host {
             Ok(turn) => {
                 draft.turn(&event, &turn, Some(caller.by())).map_err(|bad| bad.fault(pinned, "start"))?;
                 let opened = draft.head.requests.clone();
-                Ok(Ok(Advanced { output: turn.reply, session: Some(draft.head.session), opened }))
+                let session = Some(draft.head.session);
+                Ok(Ok(Advanced { output: turn.reply, session, opened, progress: turn.progress }))
             }
             Err(refusal) => Ok(Err(refusal.reply)),
         }
@@ -329,14 +337,15 @@ impl Host {
                 match draft.turn(&event, &turn, by.clone()) {
                     Ok(()) => {
                         let opened = draft.head.requests.iter().filter(|r| !before.contains(&r.id)).cloned().collect();
-                        return Ok(Advanced { output: turn.reply, session: Some(session), opened });
+                        let progress = turn.progress;
+                        return Ok(Advanced { output: turn.reply, session: Some(session), opened, progress });
                     }
                     Err(bad) => bad.fault(pinned, "answer"),
                 }
             }
             Ok(Err(refusal)) => match draft.refusal(&event, &refusal, by.clone()) {
                 Ok(()) => {
-                    return Ok(Advanced { output: refusal.reply, session: Some(session), opened: Vec::new() });
+                    return Ok(Advanced::about(session, refusal.reply));
                 }
                 Err(bad) => bad.fault(pinned, "answer"),
             },

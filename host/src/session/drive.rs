@@ -1,6 +1,7 @@
 //! What a turn asked for is carried out, its result becomes the next event, until the session waits for someone who is not
 //! here. Nothing is held while anything is waited for.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -14,17 +15,32 @@ use crate::limits::{CALL_TIME_MAX, FORM_TIME, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{Failure, Mishap, Reply, Source};
 use crate::session::model::{OpenRequest, SessionId};
 
-/// A question for a person.
+/// Something that the client can get for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct Ask {
     /// The session that asks.
     pub session: SessionId,
     /// The request that the answer closes.
     pub request: String,
-    /// What is asked.
-    pub prompt: String,
-    /// JSON Schema of the value, JSON text.
-    pub schema: String,
+    /// What is asked, and of whom.
+    pub what: Asked,
+}
+
+/// What is asked, and of whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// A value, of a person.
+    Form {
+        /// What is asked.
+        prompt: String,
+        /// JSON Schema of the value, JSON text.
+        schema: String,
+    },
+    /// The next message, of a model.
+    Completion {
+        /// The parameters of `sampling/createMessage`, JSON text.
+        params: String,
+    },
 }
 
 /// What came of a question.
@@ -44,8 +60,12 @@ pub enum Answered {
 
 /// What the edge can do for a session.
 pub trait Effects: Sync {
-    /// Asks a person through the client, and waits at most so long.
-    fn ask(&self, form: &Form, time: Duration) -> impl Future<Output = Answered> + Send;
+    /// Asks through the client, and waits at most so long.
+    fn ask(&self, ask: &Ask, time: Duration) -> impl Future<Output = Answered> + Send;
+    /// Whether the client can be asked that at all.
+    fn can(&self, ask: &Ask) -> bool;
+    /// Tells the client what a turn wants told while the call still runs.
+    fn tell(&self, parts: &[String]) -> impl Future<Output = ()> + Send;
     /// Runs work that may block.
     fn blocking<T>(&self, work: impl FnOnce() -> T) -> T;
 }
@@ -55,54 +75,75 @@ pub trait Effects: Sync {
 pub struct Driven {
     /// What became of it.
     pub advanced: Advanced,
-    /// A question to send with the reply.
-    pub asks: Option<Form>,
+    /// Questions to send with the reply.
+    pub asks: Vec<Ask>,
+    /// Whether a model was wanted and the client has none to offer.
+    pub no_model: bool,
+}
+
+/// What is still to be carried out, and how it went so far.
+struct Drive {
+    advanced: Advanced,
+    waiting: VecDeque<OpenRequest>,
+    no_model: bool,
+}
+
+/// How one request ended.
+enum Carried {
+    Value(Result<String, Failure>, Source),
+    Unanswered(String),
+    NotNow,
+    Later(Vec<Ask>),
 }
 
 impl Host {
     /// Carries out what a turn asked for, and hands back what it gave.
     pub async fn drive<E: Effects>(&self, caller: &Caller, first: Advanced, effects: &E) -> Result<Driven, Fault> {
         let until = Instant::now() + CALL_TIME_MAX;
-        let mut advanced = first;
+        let mut drive = Drive { waiting: first.opened.iter().cloned().collect(), advanced: first, no_model: false };
+        effects.tell(&drive.advanced.progress).await;
         for _ in 0..ROUNDS_PER_CALL_MAX {
-            let Some(session) = advanced.session else { break };
-            let Some((request, kind)) = advanced.opened.iter().find_map(for_the_host) else { break };
-            let (id, asked) = (request.id.clone(), Instant::now());
-            let (value, source) = match kind {
-                NeedKind::Answer { prompt, schema, .. } => {
-                    let form = Form { session, request: id.clone(), prompt, schema };
-                    let time = FORM_TIME.min(until.saturating_duration_since(asked));
-                    match effects.ask(&form, time).await {
-                        Answered::Value(value) => (Ok(value), Source::Human),
-                        Answered::Declined => (Err(failure(Mishap::Declined, "the form was declined")), Source::Human),
-                        Answered::Unanswered(how) => {
-                            let note = unanswered(&id, &how, asked.elapsed());
-                            effects.blocking(|| self.note(caller, session, &note))?;
-                            break;
-                        }
-                        Answered::Cannot => break,
-                        Answered::Later => return Ok(Driven { advanced, asks: Some(form) }),
+            let (Some(session), Some(request)) = (drive.advanced.session, drive.waiting.pop_front()) else { break };
+            let asked = Instant::now();
+            let time = FORM_TIME.min(until.saturating_duration_since(asked));
+            match drive.carry(session, &request, (effects, time)).await {
+                Carried::Value(value, source) => {
+                    let reply = Reply { request: request.id, value };
+                    if !self.handed_over(caller, &mut drive, effects, (&reply, source)).await? {
+                        break;
                     }
                 }
-                NeedKind::Host { what } => {
-                    let message = format!("this host has nobody to carry out a `{what}` request");
-                    (Err(failure(Mishap::Unavailable, &message)), Source::Host)
+                Carried::Unanswered(how) => {
+                    let note = unanswered(&request.id, &how, asked.elapsed());
+                    effects.blocking(|| self.note(caller, session, &note))?;
+                    break;
                 }
-                NeedKind::AgentTool { .. } | NeedKind::Timer(_) => break,
-            };
-            let answered = value.is_ok();
-            let reply = Reply { request: id, value };
-            let Some(next) = effects.blocking(|| self.reply(caller, session, &reply, source))? else { break };
-            let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
-            // A refused value is told with its reason; a refused failure leaves what the turn before said.
-            if answered || !refused {
-                advanced = next;
-            }
-            if refused {
-                break;
+                Carried::NotNow => {}
+                Carried::Later(asks) => return Ok(Driven { advanced: drive.advanced, asks, no_model: drive.no_model }),
             }
         }
-        Ok(Driven { advanced, asks: None })
+        Ok(Driven { advanced: drive.advanced, asks: Vec::new(), no_model: drive.no_model })
+    }
+
+    /// Hands a reply to the session. False if it was refused: then nothing more is to be done.
+    async fn handed_over<E: Effects>(
+        &self,
+        caller: &Caller,
+        drive: &mut Drive,
+        effects: &E,
+        (reply, source): (&Reply, Source),
+    ) -> Result<bool, Fault> {
+        let Some(session) = drive.advanced.session else { return Ok(false) };
+        // Closed meanwhile, by someone else or by the turn before.
+        let Some(next) = effects.blocking(|| self.reply(caller, session, reply, source))? else { return Ok(true) };
+        effects.tell(&next.progress).await;
+        let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
+        drive.waiting.extend(next.opened.iter().cloned());
+        // A refused value is told with its reason; a refused failure leaves what the turn before said.
+        if reply.value.is_ok() || !refused {
+            drive.advanced = next;
+        }
+        Ok(!refused)
     }
 
     /// Whether a request waits for its answer.
@@ -112,13 +153,55 @@ impl Host {
     }
 }
 
-/// A request that someone at the edge, or nobody, can carry out for the session.
-fn for_the_host(request: &OpenRequest) -> Option<(&OpenRequest, NeedKind)> {
-    match wire::need_kind(&request.need)? {
-        NeedKind::Answer { audience, .. } if audience == "agent" => None,
-        NeedKind::AgentTool { .. } | NeedKind::Timer(_) => None,
-        kind @ (NeedKind::Answer { .. } | NeedKind::Host { .. }) => Some((request, kind)),
+impl Drive {
+    async fn carry<E: Effects>(
+        &mut self,
+        session: SessionId,
+        request: &OpenRequest,
+        (effects, time): (&E, Duration),
+    ) -> Carried {
+        let Some(ask) = ask(session, request) else {
+            return match wire::need_kind(&request.need) {
+                Some(NeedKind::Host { what }) => unavailable(what),
+                _ => Carried::NotNow,
+            };
+        };
+        let by_model = matches!(ask.what, Asked::Completion { .. });
+        let source = if by_model { Source::Model } else { Source::Human };
+        match effects.ask(&ask, time).await {
+            Answered::Value(value) => Carried::Value(Ok(value), source),
+            Answered::Declined => Carried::Value(Err(failure(Mishap::Declined, "the form was declined")), source),
+            // Nobody else will give it, so the session must know; a person may still come.
+            Answered::Unanswered(how) if by_model => Carried::Value(Err(failure(Mishap::Failed, &how)), source),
+            Answered::Unanswered(how) => Carried::Unanswered(how),
+            Answered::Cannot if by_model => {
+                self.no_model = true;
+                unavailable("completion")
+            }
+            Answered::Cannot => Carried::NotNow,
+            Answered::Later => {
+                let more = self.waiting.iter().filter_map(|r| self::ask(session, r)).filter(|ask| effects.can(ask));
+                Carried::Later(std::iter::once(ask).chain(more).collect())
+            }
+        }
     }
+}
+
+/// What the client can be asked to close a request.
+#[must_use]
+pub fn ask(session: SessionId, request: &OpenRequest) -> Option<Ask> {
+    let what = match wire::need_kind(&request.need)? {
+        NeedKind::Answer { audience, .. } if audience == "agent" => return None,
+        NeedKind::Answer { prompt, schema, .. } => Asked::Form { prompt, schema },
+        NeedKind::Host { what: "completion" } => Asked::Completion { params: wire::completion(&request.need)? },
+        NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => return None,
+    };
+    Some(Ask { session, request: request.id.clone(), what })
+}
+
+fn unavailable(what: &str) -> Carried {
+    let message = format!("this host has nobody to carry out a `{what}` request");
+    Carried::Value(Err(failure(Mishap::Unavailable, &message)), Source::Host)
 }
 
 fn failure(kind: Mishap, message: &str) -> Failure {

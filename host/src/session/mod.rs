@@ -17,8 +17,8 @@ pub mod wire;
 
 pub use advance::Advanced;
 pub use caller::{Caller, OwnSessions};
-pub use drive::{Answered, Driven, Effects, Form};
+pub use drive::{Answered, Ask, Asked, Driven, Effects, ask};
 pub use fault::Fault;
 pub use host::{Host, HostOptions};
 pub use past::Step;
-pub use read::Shown;
+pub use read::{Shown, Viewed};

@@ -23,6 +23,21 @@ pub struct Shown {
     pub status: contract::Output,
 }
 
+/// A view that is asked for as a resource or a prompt.
+#[derive(Debug, Clone)]
+pub struct Viewed<'v> {
+    /// Whose it is.
+    pub interpreter: &'v str,
+    /// Of which workflow.
+    pub workflow: &'v str,
+    /// Of which session; the caller's own if none, or a start that is thrown away.
+    pub session: Option<String>,
+    /// Its name.
+    pub view: &'v str,
+    /// Its parameters, JSON text.
+    pub args: &'v contract::Json,
+}
+
 /// A session that can be read: one that is there, or a start that is thrown away.
 enum Readable {
     There(Box<Head>, Pinned),
@@ -58,7 +73,7 @@ impl Host {
             Readable::Absent(output) => return Ok(Advanced::only(output)),
         };
         let output = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
-        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+        Ok(Advanced::about(head.session, output))
     }
 
     pub(super) fn trace(&self, routed: &Routed<'_>, page: &contract::Page) -> Result<Advanced, Fault> {
@@ -68,7 +83,7 @@ impl Host {
         };
         let journal = self.page(&head, page.after, page.limit)?;
         let output = pinned.plugin.trace(&pinned.definition.code, &record(&head), &head.state, &journal)?;
-        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+        Ok(Advanced::about(head.session, output))
     }
 
     pub(super) fn render(&self, routed: &Routed<'_>, view: &contract::ViewCall) -> Result<Advanced, Fault> {
@@ -85,7 +100,26 @@ impl Host {
             },
             Err(refusal) => refusal.reply,
         };
-        Ok(Advanced { output, session: Some(head.session), opened: Vec::new() })
+        Ok(Advanced::about(head.session, output))
+    }
+
+    /// The text of a view, for a client that reads it as a resource or a prompt.
+    pub fn view_of(&self, caller: &Caller, viewed: Viewed<'_>) -> Result<Result<String, contract::Output>, Fault> {
+        let catalogue = self.catalogue();
+        let unknown = || Fault::UnknownSession(viewed.session.clone().unwrap_or_default());
+        let offered = catalogue.of(viewed.interpreter).ok_or_else(unknown)?;
+        let call = contract::Call { tool: String::new(), args: viewed.args.clone() };
+        let routed = Routed { caller, offered, call: &call };
+        let workflow = Some(viewed.workflow.to_owned());
+        let target = contract::Target { session: viewed.session.clone(), workflow, absent: None };
+        let (head, pinned) = match self.readable(&routed, &target)? {
+            Readable::There(head, pinned) => (head, pinned),
+            Readable::Absent(output) => return Ok(Err(output)),
+        };
+        if head.workflow != viewed.workflow || head.interpreter != viewed.interpreter {
+            return Err(unknown());
+        }
+        Ok(self.view(&head, &pinned, (viewed.view, viewed.args))?.map_err(|refusal| refusal.reply))
     }
 
     fn view(

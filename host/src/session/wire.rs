@@ -224,6 +224,13 @@ pub fn need_kind(text: &str) -> Option<NeedKind> {
     ["tool-list", "completion", "workflow"].into_iter().find(|k| object.get(k).is_some()).map(|what| NeedKind::Host { what })
 }
 
+/// The parameters of a kept need for a model's message, if it is one, JSON text.
+#[must_use]
+pub fn completion(need: &str) -> Option<String> {
+    let object: serde_json::Value = serde_json::from_str(need).ok()?;
+    object.get("completion").map(ToString::to_string)
+}
+
 /// The schema of the value that a kept need asks for, if it asks for an answer.
 #[must_use]
 pub fn answer_schema(need: &str) -> Option<String> {
