@@ -7,7 +7,7 @@ use std::{env, fs};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Folders beside this file that hold such an interpreter.
-const GUESTS: [&str; 1] = ["probe"];
+const GUESTS: [&str; 2] = ["probe", "fixture"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let tests = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);

@@ -110,12 +110,15 @@ impl Script {
 
     /// Makes the walk, and what the client tells of it is as it must be.
     fn walks(&self, way: Way) -> Value {
-        let (server, mut say) = (self.server(way), json!({"era": way.era, "person": way.person, "through": self.through}));
+        let (server, mut say) =
+            (self.server(way), json!({"era": way.era, "person": way.person, "through": self.through}));
         match &server {
             Some(server) => say["url"] = format!("http://{}{}", server.address, way.transport).into(),
             None => say["command"] = self.command(way).into(),
         }
-        let output = finished(Command::new(&self.program).arg(&self.script).arg(say.to_string()).env("HOME", self.folder.path()));
+        let output = finished(
+            Command::new(&self.program).arg(&self.script).arg(say.to_string()).env("HOME", self.folder.path()),
+        );
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let last = out.lines().last().and_then(|line| serde_json::from_str(line).ok());
         let told: Value = last.unwrap_or_else(|| panic!("{way:?}: {}\n{out}\n{err}", output.status));
@@ -273,9 +276,9 @@ impl Inspector {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data").display().to_string();
         let words = ["serve", &documents(), "--data", &data].map(str::to_owned);
-        let server = transport.starts_with('/').then(|| {
-            HttpServer::start(program_in(Path::new(PROGRAM), folder.path()).args(&words)).unwrap()
-        });
+        let server = transport
+            .starts_with('/')
+            .then(|| HttpServer::start(program_in(Path::new(PROGRAM), folder.path()).args(&words)).unwrap());
         let mut entry = match &server {
             Some(server) => json!({"type": "http", "url": format!("http://{}{transport}", server.address)}),
             None => json!({"command": PROGRAM, "args": words}),
@@ -289,7 +292,11 @@ impl Inspector {
     fn run(&self, words: &[&str]) -> Value {
         let config = self.folder.path().join("mcp.json");
         let path = std::env::join_paths(
-            self.node.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+            self.node
+                .parent()
+                .map(Path::to_owned)
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
         let output = finished(
             Command::new(&self.node)

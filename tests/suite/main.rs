@@ -18,6 +18,7 @@ mod interop;
 mod library;
 mod mcp_http;
 mod mcp_stdio;
+mod official;
 mod reload;
 mod sandbox;
 mod sessions;

@@ -27,7 +27,9 @@ impl Desk {
 
     fn initialize(&self, path: &str, headers: &[(&str, &str)]) -> Response {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}});
-        self.server.post(path, headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})).unwrap()
+        self.server
+            .post(path, headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+            .unwrap()
     }
 
     /// Opens a legacy session, and gives its identifier.
@@ -52,7 +54,8 @@ fn both_eras_are_spoken_with_and_without_a_slash() {
         let opened = desk.initialize(path, &[]);
         assert_eq!(opened.message().unwrap()["result"]["protocolVersion"], "2025-11-25", "{path}: {opened:?}");
     }
-    let started = desk.server.modern("tools/call", json!({"name": "tree_start", "arguments": {"tree_id": "visit"}})).unwrap();
+    let started =
+        desk.server.modern("tools/call", json!({"name": "tree_start", "arguments": {"tree_id": "visit"}})).unwrap();
     assert_eq!(started["result"]["structuredContent"]["node"], "where", "{started}");
     let session = desk.session();
     let told = desk.server.post("/mcp/", &[("mcp-session-id", &session)], &call("tree_list", json!({}))).unwrap();
@@ -70,7 +73,8 @@ fn only_pages_and_names_of_this_machine_may_call() {
     let own_hosts = own.iter().map(|host| (host.clone(), true));
     for (host, welcome) in own_hosts.chain(foreign.iter().map(|host| ((*host).to_owned(), false))) {
         for line in lines {
-            let status = desk.server.send(line, &[("host", &host), ("content-type", "application/json")], &body).unwrap().status;
+            let status =
+                desk.server.send(line, &[("host", &host), ("content-type", "application/json")], &body).unwrap().status;
             assert_eq!(status != 403, welcome, "{line} from host {host:?}: {status}");
         }
     }
@@ -98,7 +102,9 @@ fn only_pages_and_names_of_this_machine_may_call() {
 fn a_body_has_a_limit() {
     let desk = Desk::new();
     let long = call("tree_list", json!({"x": "x".repeat(5 << 20)}));
-    for headers in [&[][..], &[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "tree_list")]] {
+    for headers in
+        [&[][..], &[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "tree_list")]]
+    {
         assert_eq!(desk.server.post("/mcp", headers, &long).unwrap().status, 413);
     }
     assert!(desk.server.modern("tools/list", json!({})).is_ok());
@@ -123,12 +129,16 @@ fn a_session_that_is_not_there_is_not_found() {
 fn a_run_outlives_the_connection_that_began_it() {
     let desk = Desk::new();
     let first = desk.session();
-    let begun = desk.server.post("/mcp", &[("mcp-session-id", &first)], &call("tree_start", json!({"tree_id": "visit"}))).unwrap();
+    let begun = desk
+        .server
+        .post("/mcp", &[("mcp-session-id", &first)], &call("tree_start", json!({"tree_id": "visit"})))
+        .unwrap();
     let run = begun.message().unwrap()["result"]["structuredContent"]["session_id"].clone();
     let answer = json!({"session_id": run, "step": 1, "value": "left"});
     let told = desk.server.post("/mcp", &[("mcp-session-id", &desk.session())], &call("tree_answer", answer)).unwrap();
     assert_eq!(told.message().unwrap()["result"]["structuredContent"]["node"], "look");
-    let seen = desk.server.modern("tools/call", json!({"name": "tree_status", "arguments": {"session_id": run}})).unwrap();
+    let seen =
+        desk.server.modern("tools/call", json!({"name": "tree_status", "arguments": {"session_id": run}})).unwrap();
     assert_eq!(seen["result"]["structuredContent"]["node"], "look", "{seen}");
 }
 
@@ -136,7 +146,8 @@ fn a_run_outlives_the_connection_that_began_it() {
 fn an_identifier_that_is_none_is_told_as_a_tools_error() {
     let desk = Desk::new();
     for id in ["ses_00000000000000000000000000000000", "../../etc/passwd", "\u{0}", &"x".repeat(10_240)] {
-        let told = desk.server.modern("tools/call", json!({"name": "tree_status", "arguments": {"session_id": id}})).unwrap();
+        let told =
+            desk.server.modern("tools/call", json!({"name": "tree_status", "arguments": {"session_id": id}})).unwrap();
         assert_eq!(told["result"]["isError"], true, "{told}");
     }
     let told = desk.server.modern("tools/call", json!({"name": "no_such_tool", "arguments": {}})).unwrap();

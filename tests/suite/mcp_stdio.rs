@@ -84,7 +84,11 @@ fn a_version_that_is_known_is_spoken_and_for_any_other_the_newest() {
     }
     for version in ["9999-01-01", "nonsense", "2026-07-28"] {
         let mut client = desk.spawn();
-        assert_eq!(client.request("initialize", &initialize(version)).unwrap()["protocolVersion"], "2025-11-25", "{version}");
+        assert_eq!(
+            client.request("initialize", &initialize(version)).unwrap()["protocolVersion"],
+            "2025-11-25",
+            "{version}"
+        );
         works(&mut client);
     }
     let mut client = desk.spawn();
@@ -123,7 +127,10 @@ fn every_opening_that_clients_are_known_for_works() {
     let mut straight_to_work = desk.spawn();
     let call = modern(json!({"name": "tree_list", "arguments": {}}), &json!({}));
     let result = straight_to_work.request("tools/call", &call).unwrap();
-    assert_eq!((&result["resultType"], &result["structuredContent"]["result"][0]["id"]), (&json!("complete"), &json!("visit")));
+    assert_eq!(
+        (&result["resultType"], &result["structuredContent"]["result"][0]["id"]),
+        (&json!("complete"), &json!("visit"))
+    );
 
     let mut discover_then_work = desk.spawn();
     discovered(&mut discover_then_work);
@@ -147,11 +154,20 @@ fn what_comes_too_early_is_answered() {
 fn arguments_may_be_left_out_and_must_be_an_object() {
     let desk = Desk::new();
     let mut client = desk.start();
-    for params in [json!({"name": "tree_list"}), json!({"name": "tree_list", "arguments": null}), json!({"name": "tree_list", "arguments": {}})] {
+    for params in [
+        json!({"name": "tree_list"}),
+        json!({"name": "tree_list", "arguments": null}),
+        json!({"name": "tree_list", "arguments": {}}),
+    ] {
         let told = response(&mut client, "tools/call", &params);
         assert_eq!(told["result"]["structuredContent"]["result"][0]["id"], "visit", "{params}: {told}");
     }
-    for params in [json!({"name": "tree_list", "arguments": "x"}), json!({"name": "tree_list", "arguments": []}), json!({"arguments": {}}), json!({"name": 7})] {
+    for params in [
+        json!({"name": "tree_list", "arguments": "x"}),
+        json!({"name": "tree_list", "arguments": []}),
+        json!({"arguments": {}}),
+        json!({"name": 7}),
+    ] {
         let told = response(&mut client, "tools/call", &params);
         assert_eq!(told["error"]["code"], json!(-32602), "{params}: {told}");
     }
@@ -169,7 +185,11 @@ fn an_identifier_that_is_none_is_told_as_a_tools_error() {
     let long = "x".repeat(10_240);
     let unknown = "ses_00000000000000000000000000000000";
     for id in [unknown, "../../etc/passwd", "ses_\u{0}0000", &long, "", " ", "SES_00000000000000000000000000000000"] {
-        for (tool, more) in [("tree_status", json!({})), ("tree_answer", json!({"step": 1, "value": "left"})), ("tree_trace", json!({}))] {
+        for (tool, more) in [
+            ("tree_status", json!({})),
+            ("tree_answer", json!({"step": 1, "value": "left"})),
+            ("tree_trace", json!({})),
+        ] {
             let mut arguments = more;
             arguments["session_id"] = id.into();
             let told = client.tool(tool, &arguments).unwrap();
@@ -183,7 +203,9 @@ fn an_identifier_that_is_none_is_told_as_a_tools_error() {
 fn pipelined_calls_get_a_reply_each() {
     let desk = Desk::new();
     let mut client = desk.start();
-    let ids: Vec<u64> = (0..8).map(|_| client.ask("tools/call", &json!({"name": "tree_start", "arguments": {"tree_id": "visit"}})).unwrap()).collect();
+    let ids: Vec<u64> = (0..8)
+        .map(|_| client.ask("tools/call", &json!({"name": "tree_start", "arguments": {"tree_id": "visit"}})).unwrap())
+        .collect();
     let mut got: Vec<u64> = (0..8).map(|_| client.receive(SOON).unwrap()["id"].as_u64().unwrap()).collect();
     got.sort_unstable();
     assert_eq!(got, ids);
@@ -211,7 +233,8 @@ fn the_end_of_the_input_is_the_end() {
 fn nothing_but_the_protocol_is_written_however_much_is_logged() {
     let desk = Desk::new();
     std::fs::write(desk.0.path().join("documents/bad.yaml"), "mcptree: \"0.2\"\nid: bad\n").unwrap();
-    let mut client = Client::start(desk.command().env("RUST_LOG", "trace").env("RUST_BACKTRACE", "1"), &json!({})).unwrap();
+    let mut client =
+        Client::start(desk.command().env("RUST_LOG", "trace").env("RUST_BACKTRACE", "1"), &json!({})).unwrap();
     client.send(&notification("notifications/no_such")).unwrap();
     client.send_text("").unwrap();
     works(&mut client);
@@ -240,7 +263,9 @@ fn text_and_structured_content_say_the_same() {
     assert_eq!(told["content"][0]["text"].as_str().unwrap(), told["structuredContent"].to_string());
     let session = told["structuredContent"]["session_id"].clone();
     let named = json!({"session_id": session});
-    for (tool, arguments) in [("tree_status", &named), ("tree_trace", &named), ("tree_sessions", &json!({})), ("tree_list", &json!({}))] {
+    for (tool, arguments) in
+        [("tree_status", &named), ("tree_trace", &named), ("tree_sessions", &json!({})), ("tree_list", &json!({}))]
+    {
         let told = client.tool(tool, arguments).unwrap();
         assert_eq!(told["content"][0]["text"].as_str().unwrap(), told["structuredContent"].to_string(), "{tool}");
     }
@@ -290,7 +315,10 @@ fn a_form_is_asked_with_the_reply_and_its_state_cannot_be_changed() {
     let asked = client.request("tools/call", &modern(call.clone(), &person)).unwrap();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let (key, request) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
-    assert_eq!((&request["method"], &request["params"]["message"]), (&json!("elicitation/create"), &json!("Which way?")));
+    assert_eq!(
+        (&request["method"], &request["params"]["message"]),
+        (&json!("elicitation/create"), &json!("Which way?"))
+    );
     let again = |state: &str, answer: Value| {
         let mut call = call.clone();
         call["requestState"] = state.into();
