@@ -23,6 +23,7 @@ mod reload;
 mod sandbox;
 mod sessions;
 mod tidy;
+mod verify;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_wfhost-under-test");

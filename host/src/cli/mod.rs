@@ -9,11 +9,13 @@ mod place;
 mod plugin;
 mod primer;
 mod print;
+mod replay;
 mod serve;
 mod sessions;
 mod snippet;
 mod time;
 mod validate;
+mod verify;
 mod viz;
 
 use std::ffi::OsString;
@@ -57,6 +59,10 @@ enum Command {
     Viz(viz::Viz),
     /// Look at sessions, and answer what they ask. Works beside a running server.
     Sessions(sessions::Sessions),
+    /// Check journals: was anything altered, cut, put in or copied?
+    Verify(verify::Verify),
+    /// Run sessions again, and tell whether anything comes out otherwise.
+    Replay(replay::Replay),
     /// Show in thirty seconds what a run is, what it refuses, and what is kept. Needs nothing, leaves nothing.
     Primer(primer::Primer),
     /// Look at plugins.
@@ -96,6 +102,8 @@ pub fn main() -> ExitCode {
         Command::Validate(command) => command.run(),
         Command::Viz(command) => command.run(),
         Command::Sessions(command) => command.run(),
+        Command::Verify(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Primer(command) => command.run(),
         Command::Plugin(command) => command.run(),
         Command::Doctor(command) => command.run(),

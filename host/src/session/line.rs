@@ -13,6 +13,8 @@ pub struct LineRow {
     pub n: u64,
     /// The session, so that a line copied elsewhere shows.
     pub session: String,
+    /// The chain before it: the hash of the line before, so that an altered line is found where it is.
+    pub prev: String,
     /// When it was written.
     pub at: u64,
     /// The number of the next interpreter's entry before this line.
@@ -119,6 +121,7 @@ impl LineRow {
         Self {
             n: head.lines + 1,
             session: head.session.to_string(),
+            prev: chain_of(head).to_string(),
             at,
             seq: head.entries + 1,
             by,
@@ -163,6 +166,12 @@ pub fn genesis(head: &Head) -> Digest {
         &[u8::from(head.human_only)],
         head.owner.as_bytes(),
     ])
+}
+
+/// The chain as far as this head goes.
+#[must_use]
+pub fn chain_of(head: &Head) -> Digest {
+    if head.lines == 0 { genesis(head) } else { head.chain }
 }
 
 /// The chain after a line.

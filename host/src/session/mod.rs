@@ -12,7 +12,9 @@ pub mod model;
 pub mod patch;
 mod past;
 mod read;
+mod replay;
 mod turn;
+mod verify;
 pub mod wire;
 
 pub use advance::Advanced;
@@ -22,3 +24,5 @@ pub use fault::Fault;
 pub use host::{Host, HostOptions};
 pub use past::Step;
 pub use read::{Shown, Viewed};
+pub use replay::{Difference, Instead, Replayed};
+pub use verify::{Damage, Verdict};

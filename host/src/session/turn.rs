@@ -39,6 +39,11 @@ impl Draft {
         &self.memories
     }
 
+    /// The newest line's turn, if it is one.
+    pub(super) fn last_turn(&self) -> Option<TurnRow> {
+        LineRow::decode(self.lines.last()?).ok()?.turn
+    }
+
     /// An event that moved the session.
     pub(super) fn turn(&mut self, event: &contract::Event, turn: &contract::Turn, by: Option<By>) -> Result<(), BadAnswer> {
         let requests = checked_requests(turn)?;
@@ -117,8 +122,7 @@ impl Draft {
 
     fn push(&mut self, row: &LineRow, entries: usize) -> Result<(), BadAnswer> {
         let line = row.encode()?;
-        let before = if self.head.lines == 0 { line::genesis(&self.head) } else { self.head.chain };
-        self.head.chain = line::link(before, &line);
+        self.head.chain = line::link(line::chain_of(&self.head), &line);
         self.head.lines += 1;
         self.head.entries += u32::try_from(entries).unwrap_or(u32::MAX);
         self.head.changed = row.at;
@@ -163,7 +167,7 @@ fn change(old: &str, new: &str) -> Option<patch::Patch> {
 }
 
 /// The reply's text, as the chain covers it.
-fn reply_hash(reply: &contract::Output) -> Result<String, BadAnswer> {
+pub(super) fn reply_hash(reply: &contract::Output) -> Result<String, BadAnswer> {
     wire::raw(&reply.value)?;
     if let Some(content) = &reply.content {
         wire::raw(content)?;

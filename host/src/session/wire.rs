@@ -315,6 +315,63 @@ pub fn event(event: &contract::Event) -> Result<EventRow, serde_json::Error> {
     Ok(EventRow { source: source(event.source).into(), seed: format!("{:016x}", event.seed), seq: event.seq, input })
 }
 
+/// An event as it was handed over, from its row and the time on its line.
+#[must_use]
+pub fn event_of(row: &EventRow, at: u64) -> Option<contract::Event> {
+    let input = &row.input;
+    let input = if let Some(args) = &input.open {
+        contract::Input::Open(args.get().to_owned())
+    } else if let Some(call) = &input.call {
+        contract::Input::Call(call_of(call))
+    } else if let Some(recalled) = &input.recalled {
+        let past = match &recalled.past {
+            Some(past) => Some(past_of(past)?),
+            None => None,
+        };
+        contract::Input::Recalled(contract::Recalled { call: call_of(&recalled.call), past })
+    } else {
+        let reply = input.reply.as_ref()?;
+        let value = match (&reply.value, &reply.failure) {
+            (Some(value), _) => Ok(value.get().to_owned()),
+            (None, Some(failure)) => Err(failure_of(failure)),
+            (None, None) => return None,
+        };
+        contract::Input::Reply(contract::Reply { request: reply.request.clone(), value })
+    };
+    let seed = u64::from_str_radix(&row.seed, 16).ok()?;
+    Some(contract::Event { input, source: source_named(&row.source)?, at, seed, seq: row.seq })
+}
+
+fn call_of(row: &CallRow) -> contract::Call {
+    contract::Call { tool: row.tool.clone(), args: row.args.get().to_owned() }
+}
+
+fn past_of(row: &PastRow) -> Option<contract::Past> {
+    Some(contract::Past {
+        session: contract::Session {
+            id: row.session.clone(),
+            started: row.started,
+            definition_hash: row.definition_hash.clone(),
+            human_only: row.human_only,
+        },
+        entry: contract::Kept {
+            seq: row.seq,
+            at: row.at,
+            source: source_named(&row.source)?,
+            entry: entry_of(row.entry.clone()),
+        },
+        state: row.state.get().to_owned(),
+        remembered: row.remembered,
+    })
+}
+
+/// A failure from its row.
+#[must_use]
+pub fn failure_of(row: &FailureRow) -> contract::Failure {
+    let detail = row.detail.as_ref().map(|d| d.get().to_owned());
+    contract::Failure { kind: mishap_named(&row.kind), message: row.message.clone(), detail }
+}
+
 fn call_row(call: &contract::Call) -> Result<CallRow, serde_json::Error> {
     Ok(CallRow { tool: call.tool.clone(), args: raw(&call.args)? })
 }

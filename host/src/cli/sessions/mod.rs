@@ -91,7 +91,7 @@ impl Named {
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The session of an id, or the only one whose id begins so.
-fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
+pub(super) fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
     if let Ok(exact) = text.parse() {
         return Ok(exact);
     }
@@ -115,6 +115,11 @@ fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
             )
         }
     }
+}
+
+/// Every session, newest first. One that cannot be read is among them.
+pub(super) fn every_session(store: &dyn Store) -> Result<Vec<SessionId>> {
+    Ok(store.list(&Query { limit: usize::MAX, ..Query::default() })?.iter().map(id).collect())
 }
 
 fn id(listed: &Listed) -> SessionId {

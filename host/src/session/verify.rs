@@ -1,0 +1,214 @@
+//! Whether a journal is what it was: line by line against its chain, and as a whole against its head, which is kept apart.
+
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::fault::Fault;
+use super::host::Host;
+use super::line::{self, LineRow};
+use super::patch;
+use crate::limits::PAGE_BYTES_MAX;
+use crate::session::model::{Digest, Head, SessionId};
+use crate::store::Limit;
+
+/// What was found wrong with a journal.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "code")]
+pub enum Damage {
+    /// Lines at the end are gone, or all of them.
+    Cut {
+        /// How many there are.
+        found: u64,
+        /// How many the head counts.
+        counted: u64,
+    },
+    /// There are more lines than the head counts.
+    Longer {
+        /// How many the head counts.
+        counted: u64,
+    },
+    /// A line cannot be read.
+    Unreadable {
+        /// Its number.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A line stands where another belongs: re-ordered, inserted, or one before it was taken out.
+    Misplaced {
+        /// Where it stands.
+        line: u64,
+        /// The number that it bears.
+        bears: u64,
+    },
+    /// A line of another session.
+    Foreign {
+        /// Where it stands.
+        line: u64,
+        /// Whose it is.
+        session: String,
+    },
+    /// A line does not say what it said when the next one was written.
+    Altered {
+        /// Its number.
+        line: u64,
+    },
+    /// The journal begins from another plugin, definition, owner or start than the head names.
+    OtherBeginning,
+    /// The state in the head is not the one that the last turn left.
+    State {
+        /// The line of that turn.
+        line: u64,
+    },
+    /// What the session is pinned to is missing, or is not what its name says.
+    Pinned {
+        /// `plugin` or `definition`.
+        what: String,
+    },
+    /// The head is not the one that was exported: the session was cut, or its whole chain written anew.
+    OtherHead {
+        /// Lines that the exported head counts.
+        lines: u64,
+    },
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cut { found, counted } => write!(f, "the journal is cut: {found} lines are there, the head counts {counted}"),
+            Self::Longer { counted } => write!(f, "the journal has lines after the {counted} that the head counts"),
+            Self::Unreadable { line, reason } => write!(f, "line {line} cannot be read: {reason}"),
+            Self::Misplaced { line, bears } => write!(f, "line {line} bears the number {bears}: lines were re-ordered, put in or taken out"),
+            Self::Foreign { line, session } => write!(f, "line {line} is one of session {session}"),
+            Self::Altered { line } => write!(f, "line {line} was altered after it was written"),
+            Self::OtherBeginning => write!(f, "the journal does not begin from the plugin, definition and start that the head names"),
+            Self::State { line } => write!(f, "the head's state is not the one that line {line} left"),
+            Self::Pinned { what } => write!(f, "the {what} that the session is pinned to is missing or altered"),
+            Self::OtherHead { lines } => write!(f, "the session is not the one whose head with {lines} lines was exported"),
+        }
+    }
+}
+
+/// The verdict on a session.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Verdict {
+    /// The session.
+    pub session: String,
+    /// How many lines were looked at.
+    pub lines: u64,
+    /// The hash of its newest line, as the head has it.
+    pub head: String,
+    /// What is wrong; nothing: the journal is whole.
+    pub damages: Vec<Damage>,
+}
+
+/// What a walk along the lines has seen.
+struct Walk<'h> {
+    head: &'h Head,
+    chain: Digest,
+    next: u64,
+    state: Value,
+    state_line: u64,
+    state_hash: Option<String>,
+    damages: Vec<Damage>,
+}
+
+impl Host {
+    /// Looks at the whole journal of a session. `exported` is the head's line count and chain, if it was kept elsewhere.
+    pub fn verify(&self, caller: &Caller, session: SessionId, exported: Option<(u64, Digest)>) -> Result<Verdict, Fault> {
+        let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
+        let mut walk = Walk {
+            head: &head,
+            chain: line::genesis(&head),
+            next: 1,
+            state: Value::Null,
+            state_line: 0,
+            state_hash: None,
+            damages: Vec::new(),
+        };
+        let mut exported_chain = None;
+        loop {
+            let lines = match self.store.lines(session, walk.next, Limit { lines: 256, bytes: 4 * PAGE_BYTES_MAX }) {
+                Ok(lines) => lines,
+                Err(fault) => {
+                    walk.damages.push(Damage::Unreadable { line: walk.next, reason: fault.to_string() });
+                    break;
+                }
+            };
+            if lines.is_empty() {
+                break;
+            }
+            for bytes in &lines {
+                walk.step(bytes);
+                if exported.is_some_and(|(lines, _)| lines == walk.next - 1) {
+                    exported_chain = Some(walk.chain);
+                }
+            }
+        }
+        walk.end();
+        for (what, digest) in [("plugin", head.plugin), ("definition", head.definition)] {
+            let whole = self.store.blob(digest).is_ok_and(|b| b.is_some_and(|bytes| Digest::of(&bytes) == digest));
+            if !whole {
+                walk.damages.push(Damage::Pinned { what: what.into() });
+            }
+        }
+        if let Some((lines, chain)) = exported.filter(|(_, chain)| exported_chain != Some(*chain)) {
+            let _ = chain;
+            walk.damages.push(Damage::OtherHead { lines });
+        }
+        Ok(Verdict { session: session.to_string(), lines: walk.next - 1, head: head.chain.to_string(), damages: walk.damages })
+    }
+}
+
+impl Walk<'_> {
+    fn step(&mut self, bytes: &[u8]) {
+        let n = self.next;
+        self.next += 1;
+        match LineRow::decode(bytes) {
+            Err(error) => self.damages.push(Damage::Unreadable { line: n, reason: error.to_string() }),
+            Ok(row) => self.row(n, &row),
+        }
+        self.chain = line::link(self.chain, bytes);
+    }
+
+    fn row(&mut self, n: u64, row: &LineRow) {
+        let session = self.head.session.to_string();
+        if row.session != session {
+            self.damages.push(Damage::Foreign { line: n, session: row.session.clone() });
+        } else if row.n != n {
+            self.damages.push(Damage::Misplaced { line: n, bears: row.n });
+        } else if row.prev != self.chain.to_string() {
+            self.damages.push(if n == 1 { Damage::OtherBeginning } else { Damage::Altered { line: n - 1 } });
+            // What follows is measured against what it says itself, so that one altered line is one finding.
+            self.chain = row.prev.parse().unwrap_or(self.chain);
+        }
+        if let Some(turn) = &row.turn {
+            match (&turn.state, &turn.change) {
+                (Some(whole), _) => self.state = serde_json::from_str(whole.get()).unwrap_or_default(),
+                (None, Some(change)) => patch::apply(&mut self.state, change),
+                (None, None) => {}
+            }
+            let written = turn.state.as_ref().map_or_else(|| self.state.to_string(), |whole| whole.get().to_owned());
+            if Digest::of(written.as_bytes()).to_string() != turn.state_hash {
+                self.damages.push(Damage::State { line: n });
+            }
+            self.state_hash = Some(turn.state_hash.clone());
+            self.state_line = n;
+        }
+    }
+
+    fn end(&mut self) {
+        let (found, counted) = (self.next - 1, self.head.lines);
+        if found < counted {
+            self.damages.push(Damage::Cut { found, counted });
+        } else if found > counted {
+            self.damages.push(Damage::Longer { counted });
+        } else if self.chain != self.head.chain && self.damages.is_empty() {
+            self.damages.push(Damage::Altered { line: found });
+        }
+        let state = Digest::of(self.head.state.as_bytes()).to_string();
+        if found == counted && self.state_hash.as_ref().is_some_and(|hash| *hash != state) {
+            self.damages.push(Damage::State { line: self.state_line });
+        }
+    }
+}
