@@ -13,3 +13,4 @@ pub mod mcp;
 pub mod plugin;
 pub mod session;
 pub mod store;
+mod waiting;

@@ -14,6 +14,7 @@
 
 mod cli;
 mod crash;
+mod dialects;
 mod interop;
 mod library;
 mod mcp_http;

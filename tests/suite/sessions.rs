@@ -155,9 +155,6 @@ fn what_nobody_can_carry_out_is_unavailable() {
         async fn ask(&self, _: &wfhost::session::Ask, _: std::time::Duration) -> wfhost::session::Answered {
             wfhost::session::Answered::Cannot
         }
-        fn blocking<T>(&self, work: impl FnOnce() -> T) -> T {
-            work()
-        }
     }
     let lab = lab();
     let session = started(&lab);

@@ -85,10 +85,6 @@ impl Effects for Asker<'_> {
             let _ = self.context.peer.notify_progress(params).await;
         }
     }
-
-    fn blocking<T>(&self, work: impl FnOnce() -> T) -> T {
-        tokio::task::block_in_place(work)
-    }
 }
 
 impl Asker<'_> {
@@ -110,10 +106,10 @@ impl Asker<'_> {
 }
 
 fn unanswered(error: &ServiceError) -> Answered {
-    match error {
-        ServiceError::Timeout { timeout } => Answered::Unanswered(format!("no answer within {} s", timeout.as_secs())),
-        other => Answered::Unanswered(format!("the client could not ask: {other}")),
+    if let ServiceError::Timeout { timeout } = error {
+        return Answered::Unanswered(format!("no answer within {} s", timeout.as_secs()));
     }
+    Answered::Unanswered(format!("the client could not ask: {error}"))
 }
 
 /// A form with one field, unless the schema is an object that a form can show as it is.

@@ -136,8 +136,8 @@ impl Server {
         let asker = self.asker(context);
         let host = &self.shared.host;
         let first = match ask::redeem(&self.shared.codec, &params, &bound) {
-            None => tokio::task::block_in_place(|| host.call(&caller, tool, &args)),
-            Some(Ok(redeemed)) => tokio::task::block_in_place(|| redeem::redeemed(host, &caller, &redeemed)),
+            None => host.call(&caller, tool, &args),
+            Some(Ok(redeemed)) => redeem::redeemed(host, &caller, &redeemed),
             Some(Err(message)) => return Err(ErrorData::invalid_params(message, None)),
         };
         let driven = match first {
@@ -257,7 +257,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context);
-        let work = async { tokio::task::block_in_place(|| views::resource(&self.shared.host, &caller, &request.uri)) };
+        let work = async { views::resource(&self.shared.host, &caller, &request.uri) };
         let result = edge::guarded(&self.shared.permits, work).await?;
         // A session moves on: what it shows is stale at once.
         Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
@@ -278,7 +278,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let caller = self.caller(&context);
-        let work = async { tokio::task::block_in_place(|| views::prompt(&self.shared.host, &caller, &request)) };
+        let work = async { views::prompt(&self.shared.host, &caller, &request) };
         Ok(edge::guarded(&self.shared.permits, work).await?.into())
     }
 
@@ -307,7 +307,7 @@ impl ServerHandler for Server {
             unfinished: false,
             limit: CompletionInfo::MAX_VALUES,
         };
-        let listed = tokio::task::block_in_place(|| self.shared.host.list(&query));
+        let listed = self.shared.host.list(&query);
         let listed = listed.map_err(|fault| ErrorData::internal_error(fault.to_string(), None))?;
         let ids = listed.into_iter().filter_map(|l| match l {
             Listed::Head(head) => Some(head.session.to_string()),

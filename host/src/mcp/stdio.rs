@@ -62,7 +62,7 @@ where
                     self.opened |= !matches!(method, "server/discover" | "ping");
                     return Some(message);
                 }
-                _ => return Some(message),
+                JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return Some(message),
             }
         }
     }

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiter, Store, Trap, UpdateDeadline};
 
-use super::bindings::{Interpreter, InterpreterPre, exports::wfhost::engine::engine::Guest};
 use super::fault::CallFault;
 use super::lane::Ticket;
 use super::runtime::Runtime;
 use crate::limits::{CallLimits, FAST_TICKS};
+use crate::waiting::may_block;
 
 /// What a running call carries with it.
 pub(super) struct Inside {
@@ -48,21 +49,28 @@ pub(super) struct Callee<'n> {
     pub(super) function: &'static str,
 }
 
-/// Runs `work` on a fresh instance.
-pub(super) fn call<T>(
-    runtime: &Arc<Runtime>,
-    pre: &InterpreterPre<Inside>,
-    callee: Callee<'_>,
-    limits: CallLimits,
-    work: impl FnOnce(&Guest, &mut Store<Inside>) -> wasmtime::Result<T>,
-) -> Result<T, CallFault> {
+/// A function of a plugin: where it is in the component, and what it is called in faults.
+#[derive(Clone, Copy)]
+pub(super) struct Function<'p> {
+    pub(super) pre: &'p InstancePre<Inside>,
+    pub(super) index: &'p ComponentExportIndex,
+    pub(super) callee: Callee<'p>,
+}
+
+/// Calls a function on a fresh instance. Only this one function is looked up and type-checked, not all of the contract's.
+pub(super) fn call<P, R>(runtime: &Arc<Runtime>, function: Function<'_>, limits: CallLimits, params: P) -> Result<R, CallFault>
+where
+    P: ComponentNamedList + Lower,
+    (R,): ComponentNamedList + Lift,
+{
     let _place = runtime.gate.enter();
     let _running = runtime.running();
     let mut store = store(runtime, limits);
-    let outcome = pre
-        .instantiate(&mut store)
-        .and_then(|instance: Interpreter| work(instance.wfhost_engine_engine(), &mut store));
-    outcome.map_err(|error| fault(&error, store.data(), callee, limits))
+    let outcome = function.pre.instantiate(&mut store).and_then(|instance| {
+        let typed = instance.get_typed_func::<P, (R,)>(&mut store, function.index)?;
+        typed.call(&mut store, params)
+    });
+    outcome.map(|(result,)| result).map_err(|error| fault(&error, store.data(), function.callee, limits))
 }
 
 fn store(runtime: &Arc<Runtime>, limits: CallLimits) -> Store<Inside> {
@@ -92,7 +100,7 @@ fn tick(inside: &mut Inside) -> UpdateDeadline {
     if Instant::now() >= inside.deadline {
         return UpdateDeadline::Interrupt;
     }
-    inside.ticket = runtime.lane.enter(inside.deadline);
+    inside.ticket = may_block(|| runtime.lane.enter(inside.deadline));
     if inside.ticket.is_some() { UpdateDeadline::Continue(1) } else { UpdateDeadline::Interrupt }
 }
 
@@ -102,10 +110,12 @@ fn fault(error: &wasmtime::Error, inside: &Inside, callee: Callee<'_>, limits: C
     if inside.memory_refused {
         return CallFault::Memory { plugin, function, limit_mib: limits.memory_bytes >> 20 };
     }
-    match error.downcast_ref::<Trap>() {
-        Some(Trap::OutOfFuel) => return CallFault::Instructions { plugin, function, fuel: limits.fuel },
-        Some(Trap::Interrupt) => return CallFault::Time { plugin, function, limit_ms: limits.time_ms },
-        _ => {}
+    let trap = error.downcast_ref::<Trap>();
+    if trap == Some(&Trap::OutOfFuel) {
+        return CallFault::Instructions { plugin, function, fuel: limits.fuel };
+    }
+    if trap == Some(&Trap::Interrupt) {
+        return CallFault::Time { plugin, function, limit_ms: limits.time_ms };
     }
     let reason = one_line(&format!("{error:#}"));
     // The sandbox has no type for this one.

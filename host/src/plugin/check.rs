@@ -9,11 +9,11 @@ use super::fault::LoadFault;
 use crate::session::model::Digest;
 
 /// The interface that a plugin exports, without its version.
-const INTERFACE: &str = "wfhost:engine/engine";
+pub(super) const INTERFACE: &str = "wfhost:engine/engine";
 /// The versions that this host speaks.
 pub(super) const SPOKEN: [&str; 1] = ["0.1.0"];
 /// The functions of the contract.
-const FUNCTIONS: [&str; 12] = [
+pub(super) const FUNCTIONS: [&str; 12] = [
     "describe", "recognise", "compile", "tools", "route", "catalogue", "evaluate", "start", "answer", "status", "trace",
     "render",
 ];
@@ -92,11 +92,10 @@ pub(super) fn look(engine: &Engine, plugin: &str, bytes: &[u8], component: &Comp
 }
 
 fn asks(engine: &Engine, item: &ComponentItem) -> bool {
-    match item {
-        ComponentItem::Type(_) => false,
-        ComponentItem::ComponentInstance(instance) => instance.exports(engine).any(|(_, item)| asks(engine, &item.ty)),
-        _ => true,
+    if let ComponentItem::ComponentInstance(instance) = item {
+        return instance.exports(engine).any(|(_, item)| asks(engine, &item.ty));
     }
+    !matches!(item, ComponentItem::Type(_))
 }
 
 fn version(export: &str) -> Option<&str> {

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::waiting::may_block;
+
 /// At most so many at once; the others wait.
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -22,12 +24,23 @@ impl Gate {
     }
 
     pub(super) fn enter(&self) -> Place<'_> {
-        let mut free = lock(&self.free);
-        while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = self.enter_now() {
+            return place;
         }
-        *free -= 1;
-        Place(self)
+        may_block(|| {
+            let mut free = lock(&self.free);
+            while *free == 0 {
+                free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            }
+            *free -= 1;
+            Place(self)
+        })
+    }
+
+    fn enter_now(&self) -> Option<Place<'_>> {
+        let mut free = lock(&self.free);
+        *free = free.checked_sub(1)?;
+        Some(Place(self))
     }
 }
 

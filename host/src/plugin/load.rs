@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wasmtime::Store;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Linker, Lower};
 
-use super::bindings::{InterpreterPre, contract, exports::wfhost::engine::engine::Guest};
-use super::call::{self, Callee, Inside};
+use super::bindings::{InterpreterPre, contract};
+use super::call::{self, Callee, Function, Inside};
 use super::fault::{CallFault, LoadFault};
 use super::runtime::Runtime;
 use super::{cache, check};
@@ -17,7 +16,8 @@ use crate::session::model::Digest;
 /// A plugin that may be called, by any thread, as often as one likes.
 pub struct Plugin {
     runtime: Arc<Runtime>,
-    pre: InterpreterPre<Inside>,
+    pre: InstancePre<Inside>,
+    indices: Indices,
     /// SHA-256 of the component.
     pub digest: Digest,
     /// Who it says it is.
@@ -56,29 +56,36 @@ impl Plugin {
             reason: format!("{error:#}").lines().next().unwrap_or_default().to_owned(),
         };
         let pre = Linker::<Inside>::new(&runtime.engine).instantiate_pre(&component).map_err(shape)?;
-        let pre = InterpreterPre::new(pre).map_err(shape)?;
-        let callee = Callee { plugin: origin, function: "describe" };
-        let about = call::call(runtime, &pre, callee, runtime.limits.load, |guest, store| guest.call_describe(store))
+        // Holds the component against every record and function of the contract, once.
+        InterpreterPre::new(pre.clone()).map_err(shape)?;
+        let indices = Indices::of(&component).ok_or_else(|| LoadFault::Shape {
+            plugin: origin.into(),
+            reason: "a function of the contract is missing".into(),
+        })?;
+        let function =
+            Function { pre: &pre, index: indices.get("describe"), callee: Callee { plugin: origin, function: "describe" } };
+        let about: contract::Interpreter = call::call(runtime, function, runtime.limits.load, ())
             .map_err(|fault| LoadFault::Describe { plugin: origin.into(), reason: fault.to_string() })?;
         named(origin, &about)?;
-        Ok(Self { runtime: Arc::clone(runtime), pre, digest, about, origin: origin.into(), bytes })
+        Ok(Self { runtime: Arc::clone(runtime), pre, indices, digest, about, origin: origin.into(), bytes })
     }
 
-    fn run<T>(
-        &self,
-        function: &'static str,
-        limits: CallLimits,
-        work: impl FnOnce(&Guest, &mut Store<Inside>) -> wasmtime::Result<T>,
-    ) -> Result<T, CallFault> {
-        call::call(&self.runtime, &self.pre, Callee { plugin: &self.about.name, function }, limits, work)
+    fn run<P, R>(&self, function: &'static str, limits: CallLimits, params: P) -> Result<R, CallFault>
+    where
+        P: ComponentNamedList + Lower,
+        (R,): ComponentNamedList + Lift,
+    {
+        let callee = Callee { plugin: &self.about.name, function };
+        let function = Function { pre: &self.pre, index: self.indices.get(function), callee };
+        call::call(&self.runtime, function, limits, params)
     }
 
-    fn turn<T>(
-        &self,
-        function: &'static str,
-        work: impl FnOnce(&Guest, &mut Store<Inside>) -> wasmtime::Result<T>,
-    ) -> Result<T, CallFault> {
-        self.run(function, self.runtime.limits.call, work)
+    fn turn<P, R>(&self, function: &'static str, params: P) -> Result<R, CallFault>
+    where
+        P: ComponentNamedList + Lower,
+        (R,): ComponentNamedList + Lift,
+    {
+        self.run(function, self.runtime.limits.call, params)
     }
 
     /// An answer of this plugin that the contract's rules forbid.
@@ -89,17 +96,17 @@ impl Plugin {
 
     /// Whether the document is this dialect's own, and the globs of its companions.
     pub fn recognise(&self, document: &contract::Document) -> Result<Option<Vec<String>>, CallFault> {
-        self.turn("recognise", |guest, store| guest.call_recognise(store, document))
+        self.turn("recognise", (document,))
     }
 
     /// Definitions and findings of a document.
     pub fn compile(&self, bundle: &contract::Bundle) -> Result<contract::Compiled, CallFault> {
-        self.run("compile", self.runtime.limits.load, |guest, store| guest.call_compile(store, bundle))
+        self.run("compile", self.runtime.limits.load, (bundle,))
     }
 
     /// The tools for a set of workflows.
     pub fn tools(&self, workflows: &[contract::Workflow]) -> Result<Vec<contract::Tool>, CallFault> {
-        self.run("tools", self.runtime.limits.load, |guest, store| guest.call_tools(store, workflows))
+        self.run("tools", self.runtime.limits.load, (workflows,))
     }
 
     /// What a tool call means.
@@ -108,7 +115,7 @@ impl Plugin {
         call: &contract::Call,
         workflows: &[String],
     ) -> Result<Result<contract::Action, contract::Refusal>, CallFault> {
-        self.turn("route", |guest, store| guest.call_route(store, call, workflows))
+        self.turn("route", (call, workflows))
     }
 
     /// The reply to a call that concerns no session.
@@ -118,7 +125,7 @@ impl Plugin {
         workflows: &[contract::Workflow],
         runs: &[contract::Run],
     ) -> Result<contract::Output, CallFault> {
-        self.turn("catalogue", |guest, store| guest.call_catalogue(store, call, workflows, runs))
+        self.turn("catalogue", (call, workflows, runs))
     }
 
     /// The value of an expression.
@@ -126,9 +133,9 @@ impl Plugin {
         &self,
         language: &str,
         expression: &str,
-        context: &contract::Json,
+        context: &str,
     ) -> Result<Result<String, contract::Diagnostic>, CallFault> {
-        self.turn("evaluate", |guest, store| guest.call_evaluate(store, language, expression, context))
+        self.turn("evaluate", (language, expression, context))
     }
 
     /// Begins a session.
@@ -138,7 +145,7 @@ impl Plugin {
         session: &contract::Session,
         event: &contract::Event,
     ) -> Result<Result<contract::Turn, contract::Refusal>, CallFault> {
-        self.turn("start", |guest, store| guest.call_start(store, code, session, event))
+        self.turn("start", (code, session, event))
     }
 
     /// Moves a session.
@@ -146,15 +153,15 @@ impl Plugin {
         &self,
         code: &[u8],
         session: &contract::Session,
-        (state, memory): (&contract::Json, &contract::Memory),
+        (state, memory): (&str, &contract::Memory),
         event: &contract::Event,
     ) -> Result<Result<contract::Turn, contract::Refusal>, CallFault> {
-        self.turn("answer", |guest, store| guest.call_answer(store, code, session, state, memory, event))
+        self.turn("answer", (code, session, state, memory, event))
     }
 
     /// Where a session stands.
-    pub fn status(&self, code: &[u8], session: &contract::Session, state: &contract::Json) -> Result<contract::Output, CallFault> {
-        self.turn("status", |guest, store| guest.call_status(store, code, session, state))
+    pub fn status(&self, code: &[u8], session: &contract::Session, state: &str) -> Result<contract::Output, CallFault> {
+        self.turn("status", (code, session, state))
     }
 
     /// What happened in a session.
@@ -162,10 +169,10 @@ impl Plugin {
         &self,
         code: &[u8],
         session: &contract::Session,
-        state: &contract::Json,
+        state: &str,
         journal: &contract::Journal,
     ) -> Result<contract::Output, CallFault> {
-        self.turn("trace", |guest, store| guest.call_trace(store, code, session, state, journal))
+        self.turn("trace", (code, session, state, journal))
     }
 
     /// The text of a view.
@@ -173,10 +180,10 @@ impl Plugin {
         &self,
         code: &[u8],
         session: &contract::Session,
-        (state, journal): (&contract::Json, &contract::Journal),
-        (view, args): (&str, &contract::Json),
+        (state, journal): (&str, &contract::Journal),
+        (view, args): (&str, &str),
     ) -> Result<Result<String, contract::Refusal>, CallFault> {
-        self.turn("render", |guest, store| guest.call_render(store, code, session, state, journal, view, args))
+        self.turn("render", (code, session, state, journal, view, args))
     }
 }
 
@@ -206,4 +213,22 @@ fn named(origin: &str, about: &contract::Interpreter) -> Result<(), LoadFault> {
         plugin: origin.into(),
         reason: format!("its name `{}` is not 1 to 32 of a-z, 0-9 and -", name.escape_debug()),
     })
+}
+
+/// Where the contract's functions are in a component.
+struct Indices(Vec<(&'static str, ComponentExportIndex)>);
+
+impl Indices {
+    fn of(component: &Component) -> Option<Self> {
+        let interface = check::SPOKEN.iter().find_map(|version| {
+            component.get_export_index(None, &format!("{}@{version}", check::INTERFACE))
+        })?;
+        let index = |name: &'static str| Some((name, component.get_export_index(Some(&interface), name)?));
+        check::FUNCTIONS.into_iter().map(index).collect::<Option<_>>().map(Self)
+    }
+
+    #[expect(clippy::expect_used, reason = "`of` has all names of `FUNCTIONS`, and no other is asked for")]
+    fn get(&self, function: &str) -> &ComponentExportIndex {
+        self.0.iter().find(|(name, _)| *name == function).map(|(_, index)| index).expect("a function of the contract")
+    }
 }

@@ -328,7 +328,7 @@ impl Host {
         }
         let event = self.stamp(&draft.head, incoming);
         let memory = self.memory(draft)?;
-        let state = (&draft.head.state, &memory);
+        let state = (draft.head.state.as_str(), &memory);
         let by = Some(caller.by());
         let answered = pinned.plugin.answer(&pinned.definition.code, &record(&draft.head), state, &event);
         let broken = match answered {

@@ -66,8 +66,6 @@ pub trait Effects: Sync {
     fn can(&self, ask: &Ask) -> bool;
     /// Tells the client what a turn wants told while the call still runs.
     fn tell(&self, parts: &[String]) -> impl Future<Output = ()> + Send;
-    /// Runs work that may block.
-    fn blocking<T>(&self, work: impl FnOnce() -> T) -> T;
 }
 
 /// The end of a call: what the caller gets, and what it must be asked with it.
@@ -115,7 +113,7 @@ impl Host {
                 }
                 Carried::Unanswered(how) => {
                     let note = unanswered(&request.id, &how, asked.elapsed());
-                    effects.blocking(|| self.note(caller, session, &note))?;
+                    self.note(caller, session, &note)?;
                     break;
                 }
                 Carried::NotNow => {}
@@ -135,7 +133,7 @@ impl Host {
     ) -> Result<bool, Fault> {
         let Some(session) = drive.advanced.session else { return Ok(false) };
         // Closed meanwhile, by someone else or by the turn before.
-        let Some(next) = effects.blocking(|| self.reply(caller, session, reply, source))? else { return Ok(true) };
+        let Some(next) = self.reply(caller, session, reply, source)? else { return Ok(true) };
         effects.tell(&next.progress).await;
         let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
         drive.waiting.extend(next.opened.iter().cloned());
@@ -161,9 +159,10 @@ impl Drive {
         (effects, time): (&E, Duration),
     ) -> Carried {
         let Some(ask) = ask(session, request) else {
-            return match wire::need_kind(&request.need) {
-                Some(NeedKind::Host { what }) => unavailable(what),
-                _ => Carried::NotNow,
+            return if let Some(NeedKind::Host { what }) = wire::need_kind(&request.need) {
+                unavailable(what)
+            } else {
+                Carried::NotNow
             };
         };
         let by_model = matches!(ask.what, Asked::Completion { .. });

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::session::model::SessionId;
+use crate::waiting::may_block;
 
 /// The sessions that are being moved, and how many wait for each.
 #[derive(Debug, Default)]
@@ -22,16 +23,30 @@ pub(super) struct Held<'l> {
 impl Locks {
     /// Waits for the session.
     pub(super) fn hold(&self, session: SessionId) -> Held<'_> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        while held.contains_key(&session) {
-            *held.entry(session).or_default() += 1;
-            held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
-            if let Some(waiting) = held.get_mut(&session) {
-                *waiting = waiting.saturating_sub(1);
+        if let Some(held) = self.hold_now(session) {
+            return held;
+        }
+        may_block(|| {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            while held.contains_key(&session) {
+                *held.entry(session).or_default() += 1;
+                held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
+                if let Some(waiting) = held.get_mut(&session) {
+                    *waiting = waiting.saturating_sub(1);
+                }
             }
+            held.insert(session, 0);
+            Held { locks: self, session }
+        })
+    }
+
+    fn hold_now(&self, session: SessionId) -> Option<Held<'_>> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.contains_key(&session) {
+            return None;
         }
         held.insert(session, 0);
-        Held { locks: self, session }
+        Some(Held { locks: self, session })
     }
 }
 

@@ -126,14 +126,14 @@ impl Host {
         &self,
         head: &Head,
         pinned: &Pinned,
-        (name, args): (&str, &contract::Json),
+        (name, args): (&str, &str),
     ) -> Result<Result<String, contract::Refusal>, Fault> {
         let declared = pinned.definition.views.iter().find(|v| v.name == name);
         let journal = match declared {
             Some(view) if view.journal => self.page(head, None, PAGE_ENTRIES_MAX)?,
             Some(_) | None => contract::Journal { total: head.entries, entries: Vec::new() },
         };
-        let state = (&head.state, &journal);
+        let state = (head.state.as_str(), &journal);
         Ok(pinned.plugin.render(&pinned.definition.code, &record(head), state, (name, args))?)
     }
 

@@ -119,7 +119,7 @@ impl Rerun<'_> {
         let code = &self.definition.code;
         let answered = if self.begun {
             let memory = self.memory();
-            let state = (&self.draft.head.state, &memory);
+            let state = (self.draft.head.state.as_str(), &memory);
             self.plugin.answer(code, &self.session, state, &event)
         } else {
             self.plugin.start(code, &self.session, &event)

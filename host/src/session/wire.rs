@@ -452,10 +452,7 @@ pub fn requests(requests: &[contract::Request]) -> Result<Vec<(RequestRow, OpenR
         .iter()
         .map(|r| {
             let need = need(&r.need)?;
-            let timer = match r.need {
-                contract::Need::Timer(at) => Some(at),
-                _ => None,
-            };
+            let timer = if let contract::Need::Timer(at) = r.need { Some(at) } else { None };
             let deadline = timer.into_iter().chain(r.deadline).min();
             let open = OpenRequest { id: r.id.clone(), need: need.get().to_owned(), deadline, sent: None };
             Ok((RequestRow { id: r.id.clone(), need, deadline: r.deadline }, open))

@@ -14,6 +14,7 @@ use super::owner::Owner;
 use super::protocol::{Call, Reply};
 use super::queue::lock;
 use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
+use crate::waiting::may_block;
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
@@ -173,7 +174,8 @@ impl Store for Shared {
     }
 
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
-        let Reply::Commit(committed) = self.call(Call::Commit(Box::new(change)))? else { return odd() };
+        // A sync of the disk, or a way to the process that makes it.
+        let Reply::Commit(committed) = may_block(|| self.call(Call::Commit(Box::new(change))))? else { return odd() };
         Ok(committed)
     }
 

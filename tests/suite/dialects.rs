@@ -1,0 +1,117 @@
+//! Several dialects in one host: each document goes to its interpreter, runs do not disturb each other, and a name that two
+//! claim is told with both.
+
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::TempDir;
+use wfhost_tests::client::Client;
+use wfhost_tests::lab::PROBE;
+use wfhost_tests::served::program_in;
+
+use crate::PROGRAM;
+
+const TREE: &str = "mcptree: \"0.2\"\nid: same\ntitle: T\nentry: a\nnodes:\n  a: { type: ask, prompt: One, capture: x, next: b }\n  \
+                    b: { type: ask, prompt: Two, capture: y, next: end }\n  end: { type: terminal, outcome: done, summary: Over. }\n";
+
+fn flow(id: &str) -> String {
+    format!(
+        "id: {id}\ntitle: F\nentry: first\nnodes:\n  - {{ id: first, kind: ask, say: First?, accepts: {{ good: fine, bad: not fine }}, \
+         next: {{ good: end, bad: end }} }}\n  - {{ id: end, kind: end, outcome: done, say: Over }}\n"
+    )
+}
+
+/// The probe under another name: its bytes are the same but for the words that it says of itself.
+fn renamed(words: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = PROBE.to_vec();
+    for (from, to) in words {
+        assert_eq!(from.len(), to.len());
+        let places: Vec<usize> =
+            bytes.windows(from.len()).enumerate().filter(|(_, w)| *w == from.as_bytes()).map(|(at, _)| at).collect();
+        assert!(!places.is_empty(), "{from}");
+        for at in places {
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+    }
+    bytes
+}
+
+fn folder(documents: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("all")).unwrap();
+    for (name, text) in documents {
+        std::fs::write(folder.path().join("all").join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Standard error of `validate` over the folder.
+fn findings(folder: &Path, plugins: &[&str]) -> String {
+    let mut command = program_in(Path::new(PROGRAM), folder);
+    command.args(["validate", "all"]);
+    for plugin in plugins {
+        command.args(["--plugin", plugin]);
+    }
+    let output = command.stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn every_document_goes_to_its_interpreter_and_walks_interleave() {
+    let folder = folder(&[("tree.yaml", TREE), ("flow.yaml", &flow("flow")), ("p.probe", "probe p")]);
+    std::fs::write(folder.path().join("probe.wasm"), PROBE).unwrap();
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    command.args(["serve", "all", "--plugin", "trees", "--plugin", "guides", "--plugin", "probe.wasm"]);
+    let mut client = Client::start(&mut command, &json!({})).unwrap();
+    let tree = client.structured("tree_start", &json!({"tree_id": "same"})).unwrap();
+    let guide = client.structured("guide_start", &json!({"flow_id": "flow"})).unwrap();
+    let probe = client.structured("probe_start", &json!({})).unwrap();
+    let tree_id = tree["session_id"].clone();
+    let tree = client.structured("tree_answer", &json!({"session_id": tree_id, "step": 1, "value": "x"})).unwrap();
+    assert_eq!(tree["instruction"], "Two");
+    let guide = client.structured("guide_answer", &json!({"run_id": guide["run_id"], "choice": "good"})).unwrap();
+    assert_eq!((guide["status"].clone(), guide["outcome"].clone()), (json!("completed"), json!("done")));
+    let tree = client.structured("tree_answer", &json!({"session_id": tree_id, "step": 2, "value": "y"})).unwrap();
+    assert_eq!(tree["outcome"], "done");
+    let probe = client.structured("probe_do", &json!({"do": "end", "session": probe["session"]})).unwrap();
+    assert_eq!(probe["state"]["count"], 2);
+    // One dialect's session is nothing to another's tools.
+    let foreign = client.tool("guide_status", &json!({"run_id": tree_id})).unwrap();
+    assert!(foreign["isError"] == json!(true) || foreign["structuredContent"].get("path").is_none(), "{foreign}");
+}
+
+#[test]
+fn one_id_in_two_dialects_is_two_workflows() {
+    let folder = folder(&[("tree.yaml", TREE), ("same.yaml", &flow("same"))]);
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    let mut client = Client::start(command.args(["serve", "all"]), &json!({})).unwrap();
+    assert!(client.structured("tree_start", &json!({"tree_id": "same"})).is_ok());
+    assert!(client.structured("guide_start", &json!({"flow_id": "same"})).is_ok());
+}
+
+#[test]
+fn one_id_in_two_documents_of_a_dialect_names_both() {
+    let folder = folder(&[("a.yaml", TREE), ("b.yaml", TREE)]);
+    let told = findings(folder.path(), &[]);
+    assert!(told.contains("all/b.yaml") && told.contains("`all/a.yaml`") && told.contains("`same`"), "{told}");
+}
+
+#[test]
+fn a_tool_that_two_plugins_offer_names_both() {
+    let folder = folder(&[("a.probe", "probe a"), ("b.prove", "probe b")]);
+    std::fs::write(folder.path().join("one.wasm"), PROBE).unwrap();
+    let other = renamed(&[("\"name\": \"probe\"", "\"name\": \"prove\""), ("*.probe", "*.prove")]);
+    std::fs::write(folder.path().join("two.wasm"), other).unwrap();
+    let told = findings(folder.path(), &["one.wasm", "two.wasm"]);
+    assert!(told.contains("probe_start") && told.contains("`probe`") && told.contains("`prove`"), "{told}");
+}
+
+#[test]
+fn a_document_that_two_plugins_claim_names_both() {
+    let folder = folder(&[("a.probe", "probe a")]);
+    std::fs::write(folder.path().join("one.wasm"), PROBE).unwrap();
+    std::fs::write(folder.path().join("two.wasm"), renamed(&[("\"name\": \"probe\"", "\"name\": \"prove\"")])).unwrap();
+    let told = findings(folder.path(), &["one.wasm", "two.wasm"]);
+    assert!(told.contains("all/a.probe") && told.contains("`probe`") && told.contains("`prove`"), "{told}");
+}
