@@ -60,7 +60,9 @@ fn compile(root: &Path, target: &Path, guests: &[Guest]) -> Result<(), Box<dyn E
     }
     // What the outer cargo sets for the host's own compilation must not reach the guests.
     for (name, _) in env::vars() {
-        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE" || name.ends_with("RUSTFLAGS") {
+        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE"
+            || name.ends_with("RUSTFLAGS")
+        {
             cargo.env_remove(name);
         }
     }
@@ -94,7 +96,8 @@ fn embed(target: &Path, guests: &[Guest]) -> Result<String, Box<dyn Error>> {
     fs::create_dir_all(&plugins)?;
     let mut table = String::from("&[\n");
     for guest in guests {
-        let module = target.join("guests").join(TARGET).join("guest").join(format!("{}.wasm", guest.package.replace('-', "_")));
+        let module =
+            target.join("guests").join(TARGET).join("guest").join(format!("{}.wasm", guest.package.replace('-', "_")));
         let component = wfhost_pack::component(&fs::read(&module)?)?;
         let path = plugins.join(format!("{}.wasm", guest.name));
         if fs::read(&path).ok().as_deref() != Some(&component[..]) {

@@ -24,7 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         cargo.args(["-p", &package, "--target-dir"]).arg(&target);
         // What the outer cargo sets for this package must not reach the guests.
         for (name, _) in env::vars() {
-            if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE" || name.ends_with("RUSTFLAGS") {
+            if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE"
+                || name.ends_with("RUSTFLAGS")
+            {
                 cargo.env_remove(name);
             }
         }

@@ -26,9 +26,11 @@ async fn main() -> anyhow::Result<()> {
     let server = Server::new(Arc::new(host), ServerOptions { channel: "http", ..ServerOptions::default() });
 
     let ending = CancellationToken::new();
-    let app = Router::new()
-        .route("/", get(|| async { "an application of my own\n" }))
-        .merge(router(&server, &HttpOptions::default(), ending.clone()));
+    let app = Router::new().route("/", get(|| async { "an application of my own\n" })).merge(router(
+        &server,
+        &HttpOptions::default(),
+        ending.clone(),
+    ));
     let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
     println!("{}", listener.local_addr()?);
 

@@ -22,7 +22,10 @@ impl Clock for System {
         Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
     }
 
-    #[expect(clippy::expect_used, reason = "a machine without randomness cannot name sessions so that none can guess them")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a machine without randomness cannot name sessions so that none can guess them"
+    )]
     fn entropy(&self) -> u128 {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system has randomness");

@@ -28,7 +28,12 @@ impl Default for PluginLimits {
     fn default() -> Self {
         Self {
             call: CallLimits { memory_bytes: 64 << 20, time_ms: 2_000, fuel: 10_000_000_000, copied_bytes: 16 << 20 },
-            load: CallLimits { memory_bytes: 256 << 20, time_ms: 10_000, fuel: 60_000_000_000, copied_bytes: 128 << 20 },
+            load: CallLimits {
+                memory_bytes: 256 << 20,
+                time_ms: 10_000,
+                fuel: 60_000_000_000,
+                copied_bytes: 128 << 20,
+            },
         }
     }
 }

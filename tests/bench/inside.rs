@@ -31,7 +31,8 @@ fn median(what: &str, times: usize, mut work: impl FnMut(usize)) {
 
 fn host(store: Arc<dyn Store>, cache: &Path) -> Host {
     let documents: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/incident/trees");
-    let runtime = Arc::new(Runtime::new(RuntimeOptions { cache: Some(cache.to_owned()), ..RuntimeOptions::default() }).unwrap());
+    let runtime =
+        Arc::new(Runtime::new(RuntimeOptions { cache: Some(cache.to_owned()), ..RuntimeOptions::default() }).unwrap());
     let plugins = Plugins::choose(&runtime, &["trees".into()]).unwrap();
     Host::new(store, Arc::new(System), (plugins, vec![documents]), HostOptions::default()).unwrap()
 }

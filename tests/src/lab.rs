@@ -104,7 +104,8 @@ impl Lab {
 
 /// Loads a plugin from bytes, for tests of loading.
 pub fn load(name: &str, bytes: &[u8]) -> Result<Plugin, wfhost::plugin::LoadFault> {
-    let runtime = runtime().map_err(|e| wfhost::plugin::LoadFault::File { plugin: name.into(), reason: e.to_string() })?;
+    let runtime =
+        runtime().map_err(|e| wfhost::plugin::LoadFault::File { plugin: name.into(), reason: e.to_string() })?;
     Plugin::from_bytes(&runtime, name, bytes.into())
 }
 

@@ -121,7 +121,11 @@ fn command(case: &Case, cli: &Cli, driver: &mut dyn Driver) -> Result<Verdict> {
     ensure!(got.exit == cli.exit, "exit {} instead of {}: {}", got.exit, cli.exit, got.stdout);
     if let Some(place) = cli.stdout.strip_prefix("no trees found in ") {
         // The words are ours, the place is the peer's.
-        ensure!(got.stdout == format!("no documents found in {place}"), "want no documents in {place}, got {}", got.stdout);
+        ensure!(
+            got.stdout == format!("no documents found in {place}"),
+            "want no documents in {place}, got {}",
+            got.stdout
+        );
         return Ok(Verdict::Met);
     }
     let is_report = cli.stdout.starts_with("OK ") || cli.stdout.starts_with("FAIL ");

@@ -117,15 +117,22 @@ fn of_two_simultaneous_answers_exactly_one_is_accepted() {
     let mut clients = [start(folder.path()), start(folder.path())];
     let session = begin(&mut clients[0]);
     for round in 1..=300 {
-        let ids: Vec<u64> =
-            clients.iter_mut().enumerate().map(|(i, c)| c.ask("tools/call", &answer(&session, round, &format!("client {i}"))).unwrap()).collect();
+        let ids: Vec<u64> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(i, c)| c.ask("tools/call", &answer(&session, round, &format!("client {i}"))).unwrap())
+            .collect();
         let errors: Vec<Value> = clients
             .iter_mut()
             .zip(ids)
             .map(|(client, id)| {
                 let response = client.response(id).unwrap();
                 assert_eq!(response["result"]["isError"], json!(false), "round {round}: {response}");
-                assert_eq!(response["result"]["structuredContent"]["step"], json!(round + 1), "round {round}: {response}");
+                assert_eq!(
+                    response["result"]["structuredContent"]["step"],
+                    json!(round + 1),
+                    "round {round}: {response}"
+                );
                 response["result"]["structuredContent"]["error"].clone()
             })
             .collect();
@@ -177,7 +184,8 @@ fn three_processes_started_in_the_same_second_all_serve() {
     // Each sees the sessions of the others.
     for (client, _) in &mut served {
         let listed = client.structured("tree_sessions", &json!({})).unwrap();
-        let listed: Vec<&str> = listed["sessions"].as_array().unwrap().iter().filter_map(|s| s["session_id"].as_str()).collect();
+        let listed: Vec<&str> =
+            listed["sessions"].as_array().unwrap().iter().filter_map(|s| s["session_id"].as_str()).collect();
         assert!(sessions.iter().all(|s| listed.contains(&s.as_str())), "{listed:?}");
     }
 }

@@ -37,7 +37,8 @@ fn no_file_of_the_suite_is_forgotten() {
     for entry in std::fs::read_dir(here).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let Some(module) = name.strip_suffix(".rs") else { continue };
-        let known = module == "main" || main.contains(&format!("mod {module};")) || manifest.contains(&format!("suite/{name}"));
+        let known =
+            module == "main" || main.contains(&format!("mod {module};")) || manifest.contains(&format!("suite/{name}"));
         assert!(known, "suite/{name} is run by nobody");
     }
 }

@@ -136,7 +136,8 @@ fn legacy_clients_are_told_that_the_list_has_changed() {
 #[test]
 fn one_bad_document_among_good_ones_is_told_and_left_out() {
     for bad in ["0.yaml", "m.yaml", "z.yaml"] {
-        let folder = folder(&[("a.yaml", &tree("a", "x")), ("n.yaml", &tree("n", "y")), (bad, "mcptree: \"0.2\"\nid: bad\n")]);
+        let folder =
+            folder(&[("a.yaml", &tree("a", "x")), ("n.yaml", &tree("n", "y")), (bad, "mcptree: \"0.2\"\nid: bad\n")]);
         let output = program_in(Path::new(PROGRAM), folder.path())
             .args(["serve", "trees"])
             .stdin(std::process::Stdio::null())
@@ -146,7 +147,11 @@ fn one_bad_document_among_good_ones_is_told_and_left_out() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{stderr}");
         assert!(stderr.contains(&format!("trees/{bad}")), "{stderr}");
-        let strict = program_in(Path::new(PROGRAM), folder.path()).args(["serve", "trees", "--strict"]).stdin(std::process::Stdio::null()).output().unwrap();
+        let strict = program_in(Path::new(PROGRAM), folder.path())
+            .args(["serve", "trees", "--strict"])
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
         assert_eq!(strict.status.code(), Some(1));
         assert_eq!(listed(&mut start(folder.path())), ["a", "n"]);
     }
@@ -185,12 +190,14 @@ fn a_question_for_people_only_refuses_the_agents_testimony() {
     let folder = folder(&[("t.yaml", &tree("t", "Did the owner agree?"))]);
     let mut command = program_in(Path::new(PROGRAM), folder.path());
     let mut client = Client::start(command.args(["serve", "trees", "--human-only"]), &json!({})).unwrap();
-    let session = client.structured("tree_start", &json!({"tree_id": "t"})).unwrap()["session_id"].as_str().unwrap().to_owned();
+    let session =
+        client.structured("tree_start", &json!({"tree_id": "t"})).unwrap()["session_id"].as_str().unwrap().to_owned();
     let refused = client.structured("tree_answer", &json!({"session_id": session, "step": 1, "value": "yes"})).unwrap();
     assert!(refused["error"].as_str().unwrap().starts_with("human_only"), "{refused}");
     assert_eq!(refused["step"], 1);
     // The operator's word counts, and stands in the trace as such.
-    let answered = program_in(Path::new(PROGRAM), folder.path()).args(["sessions", "answer", &session, "yes"]).output().unwrap();
+    let answered =
+        program_in(Path::new(PROGRAM), folder.path()).args(["sessions", "answer", &session, "yes"]).output().unwrap();
     assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stdout));
     let trace = client.structured("tree_trace", &json!({"session_id": session})).unwrap();
     assert_eq!(trace["trace"][0]["source"], "operator");

@@ -25,7 +25,19 @@ fn every_harm_in_a_turn_costs_that_call_only() {
     let lab = Lab::probe(&[("a.probe", "probe a")]).unwrap();
     let session = lab.value("probe_start", &json!({})).unwrap()["session"].as_str().unwrap().to_owned();
     let before = lab.value("probe_look", &json!({"session": session})).unwrap();
-    for what in ["loop", "memory", "stack", "trap", "huge", "huge-state", "bad-state", "bad-reply", "bad-entry", "twins", "ends-asking"] {
+    for what in [
+        "loop",
+        "memory",
+        "stack",
+        "trap",
+        "huge",
+        "huge-state",
+        "bad-state",
+        "bad-reply",
+        "bad-entry",
+        "twins",
+        "ends-asking",
+    ] {
         let fault = fault_of(what, &lab, &session);
         let right = match what {
             "loop" => matches!(fault, CallFault::Time { .. } | CallFault::Instructions { .. }),
@@ -98,7 +110,8 @@ fn another_contract_is_told_with_both_versions() {
 
 #[test]
 fn imports_and_missing_functions_are_named() {
-    let importing = r#"(component (import "wasi:clocks/wall-clock@0.2.6" (instance (export "now" (func (result u64))))))"#;
+    let importing =
+        r#"(component (import "wasi:clocks/wall-clock@0.2.6" (instance (export "now" (func (result u64))))))"#;
     let fault = load("importing", &wat::parse_str(importing).unwrap()).map(drop).unwrap_err();
     assert!(matches!(fault, LoadFault::Imports { .. }), "{fault}");
     assert!(fault.to_string().contains("`wasi:clocks/wall-clock@0.2.6`"), "{fault}");
@@ -120,9 +133,13 @@ fn short_calls_go_on_beside_endless_ones() {
         .map(|_| {
             let lab = Arc::clone(&lab);
             std::thread::spawn(move || {
-                let session = lab.host.call(&wfhost::session::Caller::default(), "probe_start", "{}").unwrap().session.unwrap();
+                let session =
+                    lab.host.call(&wfhost::session::Caller::default(), "probe_start", "{}").unwrap().session.unwrap();
                 let args = json!({"do": "loop", "session": session.to_string()}).to_string();
-                lab.host.call(&wfhost::session::Caller::default(), "probe_do", &args).map(|a| a.output.value).unwrap_err()
+                lab.host
+                    .call(&wfhost::session::Caller::default(), "probe_do", &args)
+                    .map(|a| a.output.value)
+                    .unwrap_err()
             })
         })
         .collect();

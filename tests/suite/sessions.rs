@@ -28,7 +28,8 @@ fn an_answer_without_a_session_opens_one_of_the_connections_own() {
     assert_eq!(second["session"], first["session"]);
     assert_eq!(second["state"]["count"], 3);
     let other = Caller { channel: "test", own: Some(OwnSessions::default()), ..Caller::default() };
-    let third: Value = serde_json::from_str(&lab.host.call(&other, "probe_do", r#"{"do":"z"}"#).unwrap().output.value).unwrap();
+    let third: Value =
+        serde_json::from_str(&lab.host.call(&other, "probe_do", r#"{"do":"z"}"#).unwrap().output.value).unwrap();
     assert_ne!(third["session"], first["session"]);
     // Without a connection each answer opens a session.
     let none = Caller { channel: "test", ..Caller::default() };
@@ -105,7 +106,10 @@ fn the_state_after_any_entry_can_be_laid_out() {
         assert_eq!(back["state"]["count"], seq + 1, "entry {seq}");
     }
     let fresh = started(&lab);
-    for nothing in [json!({"do": "back", "n": 81, "from": session, "session": fresh}), json!({"do": "back", "from": "ses_x", "session": fresh})] {
+    for nothing in [
+        json!({"do": "back", "n": 81, "from": session, "session": fresh}),
+        json!({"do": "back", "from": "ses_x", "session": fresh}),
+    ] {
         assert_eq!(lab.value("probe_do", &nothing).unwrap()["refused"], "nothing-there");
     }
 }
@@ -168,7 +172,16 @@ fn what_nobody_can_carry_out_is_unavailable() {
 fn ids_are_accepted_in_their_exact_form_only() {
     let lab = lab();
     let session = started(&lab);
-    for wrong in ["", "ses_", "../../etc/passwd", "ses_\0", &session.to_uppercase(), &format!("{session}0"), &format!(" {session}"), &"x".repeat(10_000)] {
+    for wrong in [
+        "",
+        "ses_",
+        "../../etc/passwd",
+        "ses_\0",
+        &session.to_uppercase(),
+        &format!("{session}0"),
+        &format!(" {session}"),
+        &"x".repeat(10_000),
+    ] {
         let got = lab.call("probe_look", &json!({"session": wrong})).unwrap();
         assert!(got.output.is_error && got.output.value.contains("unknown session"), "{wrong:.60}");
     }

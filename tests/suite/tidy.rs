@@ -55,7 +55,10 @@ fn one_foreign_crate_one_door() {
         let code = code(&text);
         for (name, allowed) in &doors {
             let used = has_word(&code, &format!("{name}::")) || code.contains(&format!("{name}::"));
-            assert!(!used || allowed.iter().any(|door| file.starts_with(door)), "{file} uses {name}, whose door is {allowed:?}");
+            assert!(
+                !used || allowed.iter().any(|door| file.starts_with(door)),
+                "{file} uses {name}, whose door is {allowed:?}"
+            );
         }
         let pure = ["host/src/session/", "host/src/plugin/", "host/src/store/"].iter().any(|f| file.starts_with(f));
         assert!(!pure || !code.contains("tokio::"), "{file} is synchronous or knows no runtime");
@@ -64,7 +67,19 @@ fn one_foreign_crate_one_door() {
 
 #[test]
 fn the_host_knows_no_dialect() {
-    let words = ["mcptree", "guidepost", "mcpgraph", "theodosia", "jsonata", "tree", "trees", "slot", "guide", "guides", "graph_node"];
+    let words = [
+        "mcptree",
+        "guidepost",
+        "mcpgraph",
+        "theodosia",
+        "jsonata",
+        "tree",
+        "trees",
+        "slot",
+        "guide",
+        "guides",
+        "graph_node",
+    ];
     let is_test = |file: &str| file.ends_with("/tests.rs") || file.contains("/tests/");
     for (file, text) in sources("host/src").into_iter().filter(|(file, _)| !is_test(file)) {
         let code = code(&text).to_lowercase();
@@ -86,7 +101,8 @@ fn files_are_small_and_say_what_they_own() {
 #[test]
 fn markers_of_unfinished_work_are_nowhere() {
     // Written apart, so that this file does not hold them.
-    let marks = [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["unimple", "mented!"].concat(), ["to", "do!("].concat()];
+    let marks =
+        [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["unimple", "mented!"].concat(), ["to", "do!("].concat()];
     for (file, text) in ["host", "guests", "tests"].iter().flat_map(|f| sources(f)) {
         for mark in &marks {
             assert!(!text.contains(mark.as_str()), "{file} says `{mark}`");

@@ -204,7 +204,8 @@ fn a_planted_change_is_found_and_named() {
         lines[5] = row.encode().unwrap();
     };
     *case.store.how.lock().unwrap() = Some(Box::new(plant));
-    let difference = case.lab.host.replay(&case.lab.caller, case.session, &Instead::default()).unwrap().difference.unwrap();
+    let difference =
+        case.lab.host.replay(&case.lab.caller, case.session, &Instead::default()).unwrap().difference.unwrap();
     assert_eq!((difference.line, difference.field.as_str()), (6, "entries"));
     let expected: Value = serde_json::from_str(&difference.expected).unwrap();
     assert_eq!(expected[0]["node"], "elsewhere");

@@ -93,7 +93,12 @@ impl Definition {
             version: compiled.about.version.clone(),
             extra: compiled.about.extra.clone(),
             entry: compiled.graph.entry.clone(),
-            nodes: compiled.graph.nodes.iter().map(|n| (n.id.clone(), n.label.clone(), shape(n.shape).into())).collect(),
+            nodes: compiled
+                .graph
+                .nodes
+                .iter()
+                .map(|n| (n.id.clone(), n.label.clone(), shape(n.shape).into()))
+                .collect(),
             edges: compiled.graph.edges.iter().map(|e| (e.source.clone(), e.target.clone(), e.label.clone())).collect(),
             views: compiled.views.iter().map(view_row).collect(),
             instructions: compiled.instructions.clone(),
@@ -138,7 +143,8 @@ impl Definition {
     }
 
     fn of_header(digest: Digest, header: Header, code: Arc<[u8]>, bytes: Arc<[u8]>) -> Option<Self> {
-        let sources = header.sources.into_iter().map(|(path, d)| Some((path, d.parse().ok()?))).collect::<Option<_>>()?;
+        let sources =
+            header.sources.into_iter().map(|(path, d)| Some((path, d.parse().ok()?))).collect::<Option<_>>()?;
         let node = |(id, label, s): (String, String, String)| contract::Node { id, label, shape: shape_named(&s) };
         Some(Self {
             digest,
@@ -210,7 +216,10 @@ fn shape(shape: contract::Shape) -> &'static str {
 
 fn shape_named(name: &str) -> contract::Shape {
     use contract::Shape as S;
-    [S::Branch, S::Question, S::Judgment, S::Fork, S::Terminal].into_iter().find(|s| shape(*s) == name).unwrap_or(S::Action)
+    [S::Branch, S::Question, S::Judgment, S::Fork, S::Terminal]
+        .into_iter()
+        .find(|s| shape(*s) == name)
+        .unwrap_or(S::Action)
 }
 
 #[cfg(test)]
@@ -228,7 +237,11 @@ mod tests {
             },
             graph: contract::Graph {
                 entry: "x".into(),
-                nodes: vec![contract::Node { id: "x".into(), label: "x\nend".into(), shape: contract::Shape::Terminal }],
+                nodes: vec![contract::Node {
+                    id: "x".into(),
+                    label: "x\nend".into(),
+                    shape: contract::Shape::Terminal,
+                }],
                 edges: vec![],
             },
             views: vec![],

@@ -126,7 +126,9 @@ impl Catalogue {
         let mut by_plugin: BTreeMap<usize, Vec<Arc<Definition>>> = BTreeMap::new();
         let mut seen: HashMap<(usize, String), String> = HashMap::new();
         for file in &mut self.files {
-            let Some(index) = plugins.chosen.iter().position(|c| Some(&c.name) == file.plugin.as_ref()) else { continue };
+            let Some(index) = plugins.chosen.iter().position(|c| Some(&c.name) == file.plugin.as_ref()) else {
+                continue;
+            };
             for definition in &file.definitions {
                 let id = definition.about.id.clone();
                 if let Some(first) = seen.get(&(index, id.clone())) {
@@ -215,9 +217,10 @@ impl Reader<'_> {
             .iter()
             .flat_map(|c| {
                 let globs = c.claim.as_ref().map(|(_, globs)| globs.as_slice()).unwrap_or_default();
-                claimed.iter().map(|o| o.document.path.as_str()).filter(move |path| {
-                    *path != c.document.path && globs.iter().any(|glob| fits(glob, path))
-                })
+                claimed
+                    .iter()
+                    .map(|o| o.document.path.as_str())
+                    .filter(move |path| *path != c.document.path && globs.iter().any(|glob| fits(glob, path)))
             })
             .collect();
         claimed.iter().filter(|c| !companions.contains(c.document.path.as_str())).map(|c| self.file(c)).collect()
@@ -242,13 +245,18 @@ impl Reader<'_> {
         let mut owners = Vec::new();
         for chosen in self.plugins.chosen.iter().filter(|c| c.may_own(document)) {
             let plugin = self.load(chosen)?;
-            let globs = plugin.recognise(document).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))?;
+            let globs =
+                plugin.recognise(document).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))?;
             owners.extend(globs.map(|globs| (plugin, globs)));
         }
         if owners.len() > 1 {
             let names = owners.iter().map(|(p, _)| format!("`{}`", p.about.name)).collect::<Vec<_>>().join(" and ");
             let help = "serve it with one `--plugin` only".to_owned();
-            return Err(host_error("claimed-twice", format!("the plugins {names} both claim this document"), Some(help)));
+            return Err(host_error(
+                "claimed-twice",
+                format!("the plugins {names} both claim this document"),
+                Some(help),
+            ));
         }
         if let Some(owner) = owners.pop() {
             return Ok(owner);
@@ -350,7 +358,8 @@ fn compile(plugin: &Arc<Plugin>, shown: &str, bundle: &contract::Bundle, digest:
         Ok(definitions) => definitions,
         Err(error) => return fault(error.to_string()),
     };
-    let findings: Vec<Finding> = compiled.diagnostics.into_iter().map(|d| companion_finding(shown, d, bundle)).collect();
+    let findings: Vec<Finding> =
+        compiled.diagnostics.into_iter().map(|d| companion_finding(shown, d, bundle)).collect();
     let mut file = File { shown: shown.to_owned(), plugin: name, definitions, findings, digest };
     if file.is_bad() {
         file.definitions.clear();

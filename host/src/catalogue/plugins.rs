@@ -51,7 +51,11 @@ impl Plugins {
             if let Some(other) = plugins.chosen.iter().find(|c| c.name == chosen.name) {
                 return Err(LoadFault::Describe {
                     plugin: name.clone(),
-                    reason: format!("its name `{}` is already that of another plugin ({})", chosen.name, other.origin()),
+                    reason: format!(
+                        "its name `{}` is already that of another plugin ({})",
+                        chosen.name,
+                        other.origin()
+                    ),
                 });
             }
             plugins.chosen.push(chosen);
@@ -86,8 +90,12 @@ impl Plugins {
             return known.clone();
         }
         let plugin = match chosen.source {
-            Source::Builtin(builtin) => Plugin::from_bytes(&self.runtime, builtin.name, builtin.wasm.into()).map(Arc::new),
-            Source::Loaded => Err(LoadFault::File { plugin: chosen.name.clone(), reason: "it was never loaded".into() }),
+            Source::Builtin(builtin) => {
+                Plugin::from_bytes(&self.runtime, builtin.name, builtin.wasm.into()).map(Arc::new)
+            }
+            Source::Loaded => {
+                Err(LoadFault::File { plugin: chosen.name.clone(), reason: "it was never loaded".into() })
+            }
         };
         *loaded = Some(plugin.clone());
         plugin

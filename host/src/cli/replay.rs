@@ -108,9 +108,12 @@ impl Replay {
     fn instead(&self, store: &dyn Store, session: SessionId, others: &Others) -> Result<Option<Instead>> {
         let Some(head) = store.head(session)? else { return Ok(Some(Instead::default())) };
         let plugin = others.plugin.clone().filter(|p| p.about.name == head.interpreter);
-        let fits = |(interpreter, d): &&(String, Arc<Definition>)| *interpreter == head.interpreter && d.about.id == head.workflow;
+        let fits = |(interpreter, d): &&(String, Arc<Definition>)| {
+            *interpreter == head.interpreter && d.about.id == head.workflow
+        };
         let definition = others.definitions.iter().find(fits).map(|(_, d)| Arc::clone(d));
-        let for_it = (others.plugin.is_none() || plugin.is_some()) && (others.definitions.is_empty() || definition.is_some());
+        let for_it =
+            (others.plugin.is_none() || plugin.is_some()) && (others.definitions.is_empty() || definition.is_some());
         if !for_it && self.id.is_some() {
             bail!("session {session} runs `{}` of {}: what was named is not for it", head.workflow, head.interpreter);
         }

@@ -146,7 +146,11 @@ fn watch(server: &Server) -> Result<()> {
 /// Whether two catalogues say the same.
 fn same(before: &Catalogue, after: &Catalogue) -> bool {
     let state = |c: &Catalogue| {
-        let definitions: Vec<_> = c.files.iter().map(|f| (f.shown.clone(), f.definitions.iter().map(|d| d.digest).collect::<Vec<_>>())).collect();
+        let definitions: Vec<_> = c
+            .files
+            .iter()
+            .map(|f| (f.shown.clone(), f.definitions.iter().map(|d| d.digest).collect::<Vec<_>>()))
+            .collect();
         (definitions, place::findings(c))
     };
     state(before) == state(after)
@@ -160,7 +164,9 @@ fn sweep(host: Arc<Host>) {
             let host = Arc::clone(&host);
             let swept = tokio::task::spawn_blocking(move || host.sweep()).await;
             match swept {
-                Ok(Ok((_, faults))) => faults.iter().for_each(|fault| print::note(format!("a timer came to nothing: {fault}"))),
+                Ok(Ok((_, faults))) => {
+                    faults.iter().for_each(|fault| print::note(format!("a timer came to nothing: {fault}")))
+                }
                 Ok(Err(fault)) => print::note(format!("timers could not be looked at: {fault}")),
                 Err(_) => {}
             }

@@ -70,7 +70,8 @@ impl Verify {
         unreadable.sort();
         let well = unreadable.is_empty() && verdicts.iter().all(|v| v.damages.is_empty());
         if self.json {
-            let unreadable: Vec<_> = unreadable.iter().map(|(id, why)| json!({"session": id.to_string(), "reason": why})).collect();
+            let unreadable: Vec<_> =
+                unreadable.iter().map(|(id, why)| json!({"session": id.to_string(), "reason": why})).collect();
             print::json(&json!({"ok": well, "sessions": verdicts, "unreadable": unreadable}));
         } else {
             tell(&verdicts, &unreadable, self.id.is_some());
@@ -82,8 +83,7 @@ impl Verify {
 fn export(store: &dyn Store, sessions: &[SessionId]) -> Result<ExitCode> {
     for &session in sessions {
         if let Some(head) = store.head(session)? {
-            let exported =
-                Exported { session: session.to_string(), lines: head.lines, head: head.chain.to_string() };
+            let exported = Exported { session: session.to_string(), lines: head.lines, head: head.chain.to_string() };
             print::line(serde_json::to_string(&exported)?);
         }
     }
@@ -96,7 +96,8 @@ fn read_heads(file: &Path) -> Result<HashMap<SessionId, (u64, Digest)>> {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(n, line)| {
-            let place = || format!("`{}` line {}: not a head that `verify --export-heads` printed", file.display(), n + 1);
+            let place =
+                || format!("`{}` line {}: not a head that `verify --export-heads` printed", file.display(), n + 1);
             let exported: Exported = serde_json::from_str(line).with_context(place)?;
             let session = exported.session.parse().ok().with_context(place)?;
             let head = exported.head.parse().ok().with_context(place)?;

@@ -57,7 +57,8 @@ mod tests {
 
     fn shown(value: &str) -> Value {
         let value = value.to_owned();
-        serde_json::to_value(output(&contract::Output { headline: None, value, content: None, is_error: false })).unwrap()
+        serde_json::to_value(output(&contract::Output { headline: None, value, content: None, is_error: false }))
+            .unwrap()
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::future::Future;
 
+use rmcp::ServiceExt;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{Transport, stdio_pipes};
-use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::server::Server;
@@ -62,7 +62,9 @@ where
                     self.opened |= !matches!(method, "server/discover" | "ping");
                     return Some(message);
                 }
-                JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return Some(message),
+                JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                    return Some(message);
+                }
             }
         }
     }

@@ -55,8 +55,9 @@ fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
 fn private(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let ours = |path: &Path| {
-        fs::symlink_metadata(path)
-            .is_ok_and(|m| !m.file_type().is_symlink() && m.uid() == rustix::process::geteuid().as_raw() && m.mode() & 0o022 == 0)
+        fs::symlink_metadata(path).is_ok_and(|m| {
+            !m.file_type().is_symlink() && m.uid() == rustix::process::geteuid().as_raw() && m.mode() & 0o022 == 0
+        })
     };
     ours(path) && path.parent().is_some_and(ours)
 }

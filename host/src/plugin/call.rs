@@ -58,7 +58,12 @@ pub(super) struct Function<'p> {
 }
 
 /// Calls a function on a fresh instance. Only this one function is looked up and type-checked, not all of the contract's.
-pub(super) fn call<P, R>(runtime: &Arc<Runtime>, function: Function<'_>, limits: CallLimits, params: P) -> Result<R, CallFault>
+pub(super) fn call<P, R>(
+    runtime: &Arc<Runtime>,
+    function: Function<'_>,
+    limits: CallLimits,
+    params: P,
+) -> Result<R, CallFault>
 where
     P: ComponentNamedList + Lower,
     (R,): ComponentNamedList + Lift,

@@ -14,7 +14,17 @@ pub(super) const INTERFACE: &str = "wfhost:engine/engine";
 pub(super) const SPOKEN: [&str; 1] = ["0.1.0"];
 /// The functions of the contract.
 pub(super) const FUNCTIONS: [&str; 12] = [
-    "describe", "recognise", "compile", "tools", "route", "catalogue", "evaluate", "start", "answer", "status", "trace",
+    "describe",
+    "recognise",
+    "compile",
+    "tools",
+    "route",
+    "catalogue",
+    "evaluate",
+    "start",
+    "answer",
+    "status",
+    "trace",
     "render",
 ];
 
@@ -82,7 +92,12 @@ pub(super) fn look(engine: &Engine, plugin: &str, bytes: &[u8], component: &Comp
         other => findings.push(LoadFault::Contract {
             plugin: plugin.into(),
             found: other.map_or_else(
-                || format!("no `{INTERFACE}` (it exports {})", if exports.is_empty() { "nothing".into() } else { exports.join(", ") }),
+                || {
+                    format!(
+                        "no `{INTERFACE}` (it exports {})",
+                        if exports.is_empty() { "nothing".into() } else { exports.join(", ") }
+                    )
+                },
                 |v| format!("wfhost:engine {v}"),
             ),
             known: format!("wfhost:engine {}", SPOKEN.join(" and ")),

@@ -62,8 +62,11 @@ impl Plugin {
             plugin: origin.into(),
             reason: "a function of the contract is missing".into(),
         })?;
-        let function =
-            Function { pre: &pre, index: indices.get("describe"), callee: Callee { plugin: origin, function: "describe" } };
+        let function = Function {
+            pre: &pre,
+            index: indices.get("describe"),
+            callee: Callee { plugin: origin, function: "describe" },
+        };
         let about: contract::Interpreter = call::call(runtime, function, runtime.limits.load, ())
             .map_err(|fault| LoadFault::Describe { plugin: origin.into(), reason: fault.to_string() })?;
         named(origin, &about)?;
@@ -205,7 +208,8 @@ fn compiled(runtime: &Arc<Runtime>, origin: &str, digest: Digest, bytes: &[u8]) 
 /// The name goes into listings, faults and stored rows.
 fn named(origin: &str, about: &contract::Interpreter) -> Result<(), LoadFault> {
     let name = &about.name;
-    let fits = !name.is_empty() && name.len() <= 32 && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    let fits =
+        !name.is_empty() && name.len() <= 32 && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     if fits {
         return Ok(());
     }
@@ -220,9 +224,9 @@ struct Indices(Vec<(&'static str, ComponentExportIndex)>);
 
 impl Indices {
     fn of(component: &Component) -> Option<Self> {
-        let interface = check::SPOKEN.iter().find_map(|version| {
-            component.get_export_index(None, &format!("{}@{version}", check::INTERFACE))
-        })?;
+        let interface = check::SPOKEN
+            .iter()
+            .find_map(|version| component.get_export_index(None, &format!("{}@{version}", check::INTERFACE)))?;
         let index = |name: &'static str| Some((name, component.get_export_index(Some(&interface), name)?));
         check::FUNCTIONS.into_iter().map(index).collect::<Option<_>>().map(Self)
     }

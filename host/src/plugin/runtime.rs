@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
-use wasmtime::{Config, Engine, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use super::fault::LoadFault;
 use super::lane::{Gate, Lane};
@@ -109,7 +109,10 @@ fn config(reservation: Reservation, limits: PluginLimits) -> Config {
             config.allocation_strategy(pool(memory_max));
         }
         Reservation::Narrow => {
-            config.memory_reservation(memory_max as u64).memory_guard_size(64 << 10).allocation_strategy(pool(memory_max));
+            config
+                .memory_reservation(memory_max as u64)
+                .memory_guard_size(64 << 10)
+                .allocation_strategy(pool(memory_max));
         }
         Reservation::OnDemand => {
             config.allocation_strategy(InstanceAllocationStrategy::OnDemand);

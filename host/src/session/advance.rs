@@ -66,9 +66,7 @@ impl Host {
         match action {
             Action::Catalogue(query) => self.look_up(&routed, query.as_ref()),
             Action::Start(workflow) => self.start(&routed, &workflow),
-            Action::Answer(target) => {
-                self.answer(&routed, &target, &|_| Ok(Input::Call(routed.call.clone())))
-            }
+            Action::Answer(target) => self.answer(&routed, &target, &|_| Ok(Input::Call(routed.call.clone()))),
             Action::Recall(moment) => self.answer(&routed, &moment.target, &|head| {
                 let past = self.past(routed.caller, head, &moment)?;
                 Ok(Input::Recalled(contract::Recalled { call: routed.call.clone(), past }))
@@ -160,16 +158,16 @@ impl Host {
         let (pinned, head) = self.fresh(routed, workflow)?;
         let mut draft = Draft::of(head);
         let incoming = Incoming { input: Input::Call(routed.call.clone()), source: Source::Agent };
-        self.begin(routed.caller, &pinned, &mut draft, incoming).and_then(|started| self.committed(routed, &pinned, &draft, started))
+        self.begin(routed.caller, &pinned, &mut draft, incoming)
+            .and_then(|started| self.committed(routed, &pinned, &draft, started))
     }
 
     /// A head for a session that begins, and what it is pinned to.
     pub(super) fn fresh(&self, routed: &Routed<'_>, workflow: &str) -> Result<(Pinned, Head), Fault> {
         let plugin = &routed.offered.plugin;
-        let definition = routed
-            .offered
-            .definition(workflow)
-            .ok_or_else(|| plugin.bad_answer("route", format!("it names the workflow `{workflow}`, which there is not")))?;
+        let definition = routed.offered.definition(workflow).ok_or_else(|| {
+            plugin.bad_answer("route", format!("it names the workflow `{workflow}`, which there is not"))
+        })?;
         let now = self.clock.now();
         let head = Head {
             session: SessionId::from_bits(self.clock.entropy()),

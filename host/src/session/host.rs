@@ -125,7 +125,8 @@ impl Host {
     }
 
     fn definition(&self, head: &Head) -> Result<Arc<Definition>, Fault> {
-        if let Some(definition) = self.definitions.lock().unwrap_or_else(PoisonError::into_inner).get(&head.definition) {
+        if let Some(definition) = self.definitions.lock().unwrap_or_else(PoisonError::into_inner).get(&head.definition)
+        {
             return Ok(Arc::clone(definition));
         }
         let bytes = self.blob(head, "definition", head.definition)?;

@@ -45,11 +45,7 @@ enum Readable {
 }
 
 impl Host {
-    pub(super) fn look_up(
-        &self,
-        routed: &Routed<'_>,
-        query: Option<&contract::RunQuery>,
-    ) -> Result<Advanced, Fault> {
+    pub(super) fn look_up(&self, routed: &Routed<'_>, query: Option<&contract::RunQuery>) -> Result<Advanced, Fault> {
         let plugin = &routed.offered.plugin;
         let runs = match query {
             None => Vec::new(),

@@ -157,7 +157,17 @@ impl Rerun<'_> {
             let value = serde_json::to_value(row).unwrap_or_default();
             value.get(field).map(ToString::to_string).unwrap_or_default()
         };
-        let fields = ["entries", "state_hash", "memories", "remembered_hash", "window", "requests", "current", "outcome", "reply_hash"];
+        let fields = [
+            "entries",
+            "state_hash",
+            "memories",
+            "remembered_hash",
+            "window",
+            "requests",
+            "current",
+            "outcome",
+            "reply_hash",
+        ];
         fields.into_iter().find_map(|field| {
             let (expected, got) = (text(row, field), text(&now, field));
             if expected == got { None } else { differs(line, field, &expected, &got) }
@@ -167,9 +177,13 @@ impl Rerun<'_> {
 
 fn same_refusal(line: &LineRow, row: &RefusalRow, refusal: &contract::Refusal) -> Option<Difference> {
     let hash = reply_hash(&refusal.reply).unwrap_or_default();
-    [("code", &row.code, &refusal.code), ("message", &row.message, &refusal.message), ("reply_hash", &row.reply_hash, &hash)]
-        .into_iter()
-        .find_map(|(field, expected, got)| if expected == got { None } else { differs(line, field, expected, got) })
+    [
+        ("code", &row.code, &refusal.code),
+        ("message", &row.message, &refusal.message),
+        ("reply_hash", &row.reply_hash, &hash),
+    ]
+    .into_iter()
+    .find_map(|(field, expected, got)| if expected == got { None } else { differs(line, field, expected, got) })
 }
 
 fn differs(line: &LineRow, field: &str, expected: &str, got: &str) -> Option<Difference> {

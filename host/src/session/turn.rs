@@ -45,16 +45,25 @@ impl Draft {
     }
 
     /// An event that moved the session.
-    pub(super) fn turn(&mut self, event: &contract::Event, turn: &contract::Turn, by: Option<By>) -> Result<(), BadAnswer> {
+    pub(super) fn turn(
+        &mut self,
+        event: &contract::Event,
+        turn: &contract::Turn,
+        by: Option<By>,
+    ) -> Result<(), BadAnswer> {
         let requests = checked_requests(turn)?;
         let state = wire::raw(&turn.state)?;
         if state.get().len() > STATE_BYTES_MAX {
-            return Err(BadAnswer(format!("its state has {} bytes, the limit is {STATE_BYTES_MAX}", state.get().len())));
+            return Err(BadAnswer(format!(
+                "its state has {} bytes, the limit is {STATE_BYTES_MAX}",
+                state.get().len()
+            )));
         }
         let outcome = turn.outcome.as_ref().map(wire::outcome).transpose()?;
         let remember: Vec<wire::Raw> = turn.remember.iter().map(|m| wire::raw(m)).collect::<Result<_, _>>()?;
         let mut row = LineRow::after(&self.head, event.at, by);
-        let change = if row.n == 1 || row.n % SNAPSHOT_EVERY == 0 { None } else { change(&self.head.state, state.get()) };
+        let change =
+            if row.n == 1 || row.n % SNAPSHOT_EVERY == 0 { None } else { change(&self.head.state, state.get()) };
         let memories = self.head.memories + u32::try_from(remember.len()).unwrap_or(u32::MAX);
         let remembered: Vec<&[u8]> = remember.iter().map(|m| m.get().as_bytes()).collect();
         row.event = Some(wire::event(event)?);

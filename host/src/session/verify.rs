@@ -75,16 +75,24 @@ pub enum Damage {
 impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cut { found, counted } => write!(f, "the journal is cut: {found} lines are there, the head counts {counted}"),
+            Self::Cut { found, counted } => {
+                write!(f, "the journal is cut: {found} lines are there, the head counts {counted}")
+            }
             Self::Longer { counted } => write!(f, "the journal has lines after the {counted} that the head counts"),
             Self::Unreadable { line, reason } => write!(f, "line {line} cannot be read: {reason}"),
-            Self::Misplaced { line, bears } => write!(f, "line {line} bears the number {bears}: lines were re-ordered, put in or taken out"),
+            Self::Misplaced { line, bears } => {
+                write!(f, "line {line} bears the number {bears}: lines were re-ordered, put in or taken out")
+            }
             Self::Foreign { line, session } => write!(f, "line {line} is one of session {session}"),
             Self::Altered { line } => write!(f, "line {line} was altered after it was written"),
-            Self::OtherBeginning => write!(f, "the journal does not begin from the plugin, definition and start that the head names"),
+            Self::OtherBeginning => {
+                write!(f, "the journal does not begin from the plugin, definition and start that the head names")
+            }
             Self::State { line } => write!(f, "the head's state is not the one that line {line} left"),
             Self::Pinned { what } => write!(f, "the {what} that the session is pinned to is missing or altered"),
-            Self::OtherHead { lines } => write!(f, "the session is not the one whose head with {lines} lines was exported"),
+            Self::OtherHead { lines } => {
+                write!(f, "the session is not the one whose head with {lines} lines was exported")
+            }
         }
     }
 }
@@ -115,7 +123,12 @@ struct Walk<'h> {
 
 impl Host {
     /// Looks at the whole journal of a session. `exported` is the head's line count and chain, if it was kept elsewhere.
-    pub fn verify(&self, caller: &Caller, session: SessionId, exported: Option<(u64, Digest)>) -> Result<Verdict, Fault> {
+    pub fn verify(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        exported: Option<(u64, Digest)>,
+    ) -> Result<Verdict, Fault> {
         let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
         let mut walk = Walk {
             head: &head,
@@ -156,7 +169,12 @@ impl Host {
             let _ = chain;
             walk.damages.push(Damage::OtherHead { lines });
         }
-        Ok(Verdict { session: session.to_string(), lines: walk.next - 1, head: head.chain.to_string(), damages: walk.damages })
+        Ok(Verdict {
+            session: session.to_string(),
+            lines: walk.next - 1,
+            head: head.chain.to_string(),
+            damages: walk.damages,
+        })
     }
 }
 

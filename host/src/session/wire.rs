@@ -190,7 +190,9 @@ pub enum NeedKind {
 pub fn need(need: &contract::Need) -> Result<Raw, serde_json::Error> {
     use contract::Need as N;
     let object = match need {
-        N::Answer(q) => serde_json::json!({"answer": {"audience": audience(q.audience), "prompt": q.prompt, "schema": raw(&q.schema)?}}),
+        N::Answer(q) => {
+            serde_json::json!({"answer": {"audience": audience(q.audience), "prompt": q.prompt, "schema": raw(&q.schema)?}})
+        }
         N::Tool(t) => serde_json::json!({"tool": {"server": t.server, "tool": t.tool, "args": raw(&t.args)?}}),
         N::ToolList(servers) => serde_json::json!({"tool-list": servers}),
         N::Completion(params) => serde_json::json!({"completion": raw(params)?}),
@@ -216,12 +218,19 @@ pub fn need_kind(text: &str) -> Option<NeedKind> {
     }
     if let Some(tool) = object.get("tool") {
         let of_agent = tool.get("server").is_none_or(serde_json::Value::is_null);
-        return Some(if of_agent { NeedKind::AgentTool { tool: text(tool.get("tool")?) } } else { NeedKind::Host { what: "tool" } });
+        return Some(if of_agent {
+            NeedKind::AgentTool { tool: text(tool.get("tool")?) }
+        } else {
+            NeedKind::Host { what: "tool" }
+        });
     }
     if let Some(at) = object.get("timer") {
         return Some(NeedKind::Timer(at.as_u64()?));
     }
-    ["tool-list", "completion", "workflow"].into_iter().find(|k| object.get(k).is_some()).map(|what| NeedKind::Host { what })
+    ["tool-list", "completion", "workflow"]
+        .into_iter()
+        .find(|k| object.get(k).is_some())
+        .map(|what| NeedKind::Host { what })
 }
 
 /// The parameters of a kept need for a model's message, if it is one, JSON text.

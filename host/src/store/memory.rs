@@ -117,8 +117,7 @@ impl Session {
     /// Whether this very change was committed before.
     fn holds(&self, change: &Change) -> bool {
         let from = usize::try_from(change.expected).unwrap_or(usize::MAX);
-        !change.lines.is_empty()
-            && self.lines.get(from..).is_some_and(|rest| rest.starts_with(&change.lines))
+        !change.lines.is_empty() && self.lines.get(from..).is_some_and(|rest| rest.starts_with(&change.lines))
     }
 }
 
@@ -133,10 +132,12 @@ impl Kept {
         } else {
             self.unfinished.remove(&at);
         }
-        let session = self
-            .sessions
-            .entry(id)
-            .or_insert_with(|| Session { head: head.clone(), lines: Vec::new(), memories: Vec::new(), due: None });
+        let session = self.sessions.entry(id).or_insert_with(|| Session {
+            head: head.clone(),
+            lines: Vec::new(),
+            memories: Vec::new(),
+            due: None,
+        });
         if session.due != due {
             self.due.extend(due.map(|at| (at, id)));
             if let Some(before) = session.due {

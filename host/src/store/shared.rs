@@ -14,8 +14,8 @@ use super::owner::Owner;
 use super::protocol::{Call, Reply};
 use super::queue::lock;
 use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
-use crate::waiting::may_block;
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use crate::waiting::may_block;
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
 pub(super) fn lock_path(directory: &Path) -> PathBuf {

@@ -6,9 +6,9 @@ mod harm;
 
 use serde_json::{Value, json};
 use wfhost_guest::model::{
-    Action, Audience, Bundle, Call, Compiled, Definition, Document, Event, Failure, Graph, Input, Journal, Keeping, Memory,
-    Moment, Need, Node, Output, Page, Question, Refusal, Request, Run, Session, Shape, Target, Tool, ToolCall, Turn,
-    Workflow,
+    Action, Audience, Bundle, Call, Compiled, Definition, Document, Event, Failure, Graph, Input, Journal, Keeping,
+    Memory, Moment, Need, Node, Output, Page, Question, Refusal, Request, Run, Session, Shape, Target, Tool, ToolCall,
+    Turn, Workflow,
 };
 use wfhost_guest::{At, Dialect};
 
@@ -145,7 +145,9 @@ fn step(state: &Value, session: &Session, memory: &Memory, event: &Event) -> Res
         requests: Vec::new(),
         current: vec!["here".into()],
         outcome: None,
-        reply: output(&json!({"session": session.id, "state": state, "memory": memory.items, "remembered": memory.total})),
+        reply: output(
+            &json!({"session": session.id, "state": state, "memory": memory.items, "remembered": memory.total}),
+        ),
     };
     good(&what, n, event, &mut turn);
     harm::in_turn(&what, &mut turn);
