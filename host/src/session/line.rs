@@ -55,7 +55,7 @@ pub struct TurnRow {
     /// The entries, numbered from the line's `seq`.
     pub entries: Vec<EntryRow>,
     /// The whole state after it, on some lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::wire::present", skip_serializing_if = "Option::is_none")]
     pub state: Option<Raw>,
     /// What changed in the state, on the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]

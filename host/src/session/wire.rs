@@ -20,6 +20,11 @@ fn optional(text: Option<&String>) -> Result<Option<Raw>, serde_json::Error> {
     text.map(|t| raw(t)).transpose()
 }
 
+/// A text that is there, also when it says `null`: left to itself serde takes that for none.
+pub(super) fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, D::Error> {
+    Raw::deserialize(deserializer).map(Some)
+}
+
 /// An event, as it was handed to the interpreter.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EventRow {
@@ -37,7 +42,7 @@ pub struct EventRow {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct InputRow {
     /// Arguments of a start without a call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub open: Option<Raw>,
     /// A tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +105,7 @@ pub struct ReplyRow {
     /// The request's id.
     pub request: String,
     /// The value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Raw>,
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +120,7 @@ pub struct FailureRow {
     /// One sentence.
     pub message: String,
     /// What the other side said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub detail: Option<Raw>,
 }
 
@@ -127,13 +132,13 @@ pub struct EntryRow {
     /// The dialect's word for what happened.
     pub kind: String,
     /// What came in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Raw>,
     /// Which way it went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// What else the dialect notes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub detail: Option<Raw>,
 }
 
@@ -153,7 +158,7 @@ pub struct RequestRow {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OutcomeRow {
     /// Well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Raw>,
     /// Badly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -467,4 +472,19 @@ pub fn requests(requests: &[contract::Request]) -> Result<Vec<(RequestRow, OpenR
             Ok((RequestRow { id: r.id.clone(), need, deadline: r.deadline }, open))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_null_is_a_value_and_not_none() {
+        let value = Ok("null".to_owned());
+        let input = contract::Input::Reply(contract::Reply { request: "r".into(), value });
+        let came = contract::Event { input, source: contract::Source::Clock, at: 7, seed: 1, seq: 2 };
+        let text = serde_json::to_string(&event(&came).unwrap()).unwrap();
+        let row: EventRow = serde_json::from_str(&text).unwrap();
+        assert!(event_of(&row, 7) == Some(came), "{text}");
+    }
 }
