@@ -140,16 +140,26 @@ impl Host {
             damages: Vec::new(),
         };
         let mut exported_chain = None;
-        loop {
-            let lines = match self.store.lines(session, walk.next, Limit { lines: 256, bytes: 4 * PAGE_BYTES_MAX }) {
+        let mut at_once = 256;
+        let read = loop {
+            let left = usize::try_from(head.lines.saturating_add(1).saturating_sub(walk.next)).unwrap_or(usize::MAX);
+            let limit = Limit { lines: at_once.min(left.max(1)), bytes: 4 * PAGE_BYTES_MAX };
+            let lines = match self.store.lines(session, walk.next, limit) {
                 Ok(lines) => lines,
+                // Which of them it is shows one by one.
+                Err(_) if at_once > 1 => {
+                    at_once = 1;
+                    continue;
+                }
                 Err(fault) => {
                     walk.damages.push(Damage::Unreadable { line: walk.next, reason: fault.to_string() });
-                    break;
+                    break false;
                 }
             };
-            if lines.is_empty() {
-                break;
+            // A session that went on meanwhile has lines that this head could not count yet.
+            let later = left == 0 && self.store.head(session)?.is_some_and(|now| now.lines > head.lines);
+            if lines.is_empty() || later {
+                break true;
             }
             for bytes in &lines {
                 walk.step(bytes);
@@ -157,8 +167,11 @@ impl Host {
                     exported_chain = Some(walk.chain);
                 }
             }
+        };
+        // Lines that could not be read are not lines that are gone.
+        if read {
+            walk.end();
         }
-        walk.end();
         for (what, digest) in [("plugin", head.plugin), ("definition", head.definition)] {
             let whole = self.store.blob(digest).is_ok_and(|b| b.is_some_and(|bytes| Digest::of(&bytes) == digest));
             if !whole {
