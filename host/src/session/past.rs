@@ -98,7 +98,10 @@ impl Host {
         let head = match &moment.session {
             None => Some(target.clone()),
             Some(text) => match text.parse() {
-                Ok(session) => self.visible(caller, session)?.filter(|h| h.workflow == target.workflow),
+                // A workflow's id is unique within its interpreter only, and so is what a state means.
+                Ok(session) => self
+                    .visible(caller, session)?
+                    .filter(|h| h.interpreter == target.interpreter && h.workflow == target.workflow),
                 Err(_) => None,
             },
         };
