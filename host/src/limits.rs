@@ -44,8 +44,8 @@ pub const CALLS_AT_ONCE_MAX: u32 = 128;
 pub const TICK: Duration = Duration::from_millis(5);
 /// Ticks that a call may run beside all others; after them long calls take turns in the slow lane.
 pub const FAST_TICKS: u64 = 2;
-/// A plugin file may have so many bytes.
-pub const PLUGIN_BYTES_MAX: u64 = 64 << 20;
+/// A plugin file may have so many bytes: as many as the store keeps of one.
+pub const PLUGIN_BYTES_MAX: u64 = 48 << 20;
 /// A document, companions each, may have so many bytes.
 pub const DOCUMENT_BYTES_MAX: u64 = 8 << 20;
 /// Documents that are read from a folder.
@@ -60,12 +60,19 @@ pub const PAGE_ENTRIES_MAX: u32 = 1_000;
 pub const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Every so many lines hold the whole state, those between only what changed.
 pub const SNAPSHOT_EVERY: u64 = 32;
+/// Keys that may have changed for a line to hold the changes alone; past that it holds the whole state. Taking keys out of a
+/// large object one by one costs its size each time.
+pub const CHANGED_KEYS_MAX: usize = 256;
 /// How often a turn is tried again because another process moved the session meanwhile.
 pub const CONFLICT_RETRIES_MAX: u32 = 64;
 /// Replies that one tool call may carry out before it answers.
 pub const ROUNDS_PER_CALL_MAX: u32 = 64;
 /// A tool call answers within this time, whatever it waits for.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(50);
+/// How long connections may take to end once the server has been told to.
+pub const LEAVE_TIME: Duration = Duration::from_secs(10);
+/// How long a client may take over a notice before it is told no more.
+pub const NOTICE_TIME: Duration = Duration::from_secs(5);
 /// How long a person has for a form before the call answers without.
 pub const FORM_TIME: Duration = Duration::from_secs(45);
 /// How long a sealed request state can be redeemed.
@@ -76,6 +83,8 @@ pub const TOOL_CALLS_AT_ONCE_MAX: usize = 256;
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 /// Bytes of one line on standard input.
 pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
+/// Threads that read and write for HTTP clients; calls that wait get further ones.
+pub const HTTP_WORKERS: usize = 2;
 /// Legacy HTTP sessions that are kept open at once.
 pub const HTTP_SESSIONS_MAX: usize = 1_000;
 /// How often timers and deadlines are looked at when nobody calls.

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::limits::CHANGED_KEYS_MAX;
+
 /// What changed, by RFC 6901 pointer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patch {
@@ -15,18 +17,22 @@ pub struct Patch {
     pub unset: Vec<String>,
 }
 
-/// The patch from one state to another; none if it could not restore the newer one exactly (the keys' order differs).
+/// The patch from one state to another; none if it could not restore the newer one exactly (the keys' order differs), or if
+/// too much has changed.
 #[must_use]
 pub fn between(old: &Value, new: &Value) -> Option<Patch> {
     let mut patch = Patch::default();
     walk(old, new, &mut String::new(), &mut patch);
+    if patch.set.len() + patch.unset.len() > CHANGED_KEYS_MAX {
+        return None;
+    }
     let mut check = old.clone();
     apply(&mut check, &patch);
     (check.to_string() == new.to_string()).then_some(patch)
 }
 
 fn walk(old: &Value, new: &Value, at: &mut String, patch: &mut Patch) {
-    if old == new {
+    if patch.set.len() + patch.unset.len() > CHANGED_KEYS_MAX || old == new {
         return;
     }
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
@@ -101,6 +107,12 @@ mod tests {
         check(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#);
         check("1", r#"{"a":12345678901234567890123}"#);
         check(r#"{"n":1.0}"#, r#"{"n":1}"#);
+    }
+
+    #[test]
+    fn a_state_that_is_all_new_is_no_patch() {
+        let state = |from: usize| Value::Object((from..from + 1_000).map(|n| (n.to_string(), Value::Null)).collect());
+        assert_eq!(between(&state(0), &state(1_000)), None);
     }
 
     #[test]
