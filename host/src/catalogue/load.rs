@@ -12,6 +12,9 @@ use crate::limits::TOOL_NAME_CHARS_MAX;
 use crate::plugin::{Plugin, contract};
 use crate::session::model::Digest;
 
+/// The finding about an id that another document has already.
+const REPEATED: &str = "duplicate-id";
+
 /// A finding about a document, with what is needed to show it.
 #[derive(Debug, Clone)]
 pub struct Finding {
@@ -53,6 +56,13 @@ impl File {
     #[must_use]
     pub fn is_bad(&self) -> bool {
         self.findings.iter().any(|f| f.diagnostic.severity == contract::Severity::Error)
+    }
+
+    /// Without what only its neighbours of that time were a reason for: such a finding shows no bytes of the file.
+    fn as_it_was_read(&self) -> Self {
+        let mut file = self.clone();
+        file.findings.retain(|f| f.diagnostic.code != REPEATED || !f.bytes.is_empty());
+        file
     }
 }
 
@@ -296,7 +306,7 @@ impl Reader<'_> {
         let bundle = contract::Bundle { main: claimed.document.clone(), companions };
         let digest = digest(plugin, &bundle);
         let mut file = match self.known(&claimed.shown, digest) {
-            Some(file) => file.clone(),
+            Some(file) => file.as_it_was_read(),
             None => compile(plugin, &claimed.shown, &bundle, digest),
         };
         self.keep_last_good(&mut file);
@@ -384,7 +394,7 @@ fn finding(file: &str, diagnostic: contract::Diagnostic, bytes: &[u8]) -> Findin
 
 fn repeated(file: &str, id: &str, first: &str) -> Finding {
     let message = format!("the id `{id}` is already that of `{first}`");
-    finding(file, host_error("duplicate-id", message, Some("give one of them another id".into())), &[])
+    finding(file, host_error(REPEATED, message, Some("give one of them another id".into())), &[])
 }
 
 fn host_error(code: &str, message: String, help: Option<String>) -> contract::Diagnostic {
