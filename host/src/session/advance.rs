@@ -5,13 +5,13 @@ use super::caller::Caller;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
-use super::turn::{BadAnswer, Draft};
+use super::turn::{self, BadAnswer, Draft};
 use super::wire;
 use crate::catalogue::{Catalogue, Offered};
 use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, SWEEP_SESSIONS_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
 use crate::session::model::{Digest, Head, OpenRequest, SessionId};
-use crate::store::Committed;
+use crate::store::{self, Committed};
 
 /// What became of a call or a reply.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Advanced {
     pub output: contract::Output,
     /// The session that it was about.
     pub session: Option<SessionId>,
-    /// Requests that this very turn opened: the host carries out what it can.
+    /// Requests that this call opened, by its own turn or one before it: the host carries out what it can.
     pub opened: Vec<OpenRequest>,
     /// What its turn wants told while the call still runs, JSON texts.
     pub progress: Vec<String>,
@@ -77,7 +77,7 @@ impl Host {
         }
     }
 
-    /// The answer to an open request. None if it is not open any more.
+    /// The answer to an open request. None if it is not open any more; a deadline that has passed closes it first.
     pub fn reply(
         &self,
         caller: &Caller,
@@ -93,6 +93,10 @@ impl Host {
             }
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
+            self.overdue(caller, &pinned, &mut draft)?;
+            if !draft.head.requests.iter().any(|r| r.id == reply.request) {
+                return Ok(self.commit(&draft)?.then_some(None));
+            }
             let incoming = Incoming { input: Input::Reply(reply.clone()), source };
             let advanced = self.event(caller, &pinned, &mut draft, incoming)?;
             Ok(self.commit(&draft)?.then_some(Some(advanced)))
@@ -119,7 +123,7 @@ impl Host {
             match self.sweep_one(session) {
                 Ok(()) => moved += 1,
                 Err(fault) => {
-                    self.let_rest(session, &fault)?;
+                    faults.extend(self.let_rest(session, &fault).err());
                     faults.push(fault);
                 }
             }
@@ -275,6 +279,8 @@ impl Host {
         if let Err(refused) = self.begin(routed.caller, &pinned, &mut draft, open)? {
             return Ok(Advanced::only(refused));
         }
+        // A plugin that breaks on the call leaves a line that says so, and with it the session.
+        self.keep(&pinned.plugin, &pinned.definition)?;
         let incoming = Incoming { input: input(&draft.head)?, source: Source::Agent };
         let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
         self.committed(routed, &pinned, &draft, Ok(advanced))
@@ -299,9 +305,14 @@ impl Host {
     /// Timers and deadlines that have passed come before anything else.
     fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<(), Fault> {
         let now = self.clock.now();
-        let overdue: Vec<OpenRequest> =
-            draft.head.requests.iter().filter(|r| r.deadline.is_some_and(|at| at <= now)).cloned().collect();
+        let mut overdue: Vec<OpenRequest> =
+            draft.head.requests.iter().filter(|r| turn::due(r).is_some_and(|at| at <= now)).cloned().collect();
+        overdue.sort_by_key(|r| r.deadline);
         for request in overdue {
+            // One that an earlier one of these closed is not open any more.
+            if !draft.head.requests.contains(&request) {
+                continue;
+            }
             let timer = matches!(wire::need_kind(&request.need), Some(wire::NeedKind::Timer(at)) if at <= now);
             let message = "nobody answered before the deadline".to_owned();
             let late = contract::Failure { kind: contract::Mishap::TimedOut, message, detail: None };
@@ -330,20 +341,16 @@ impl Host {
         let by = Some(caller.by());
         let answered = pinned.plugin.answer(&pinned.definition.code, &record(&draft.head), state, &event);
         let broken = match answered {
-            Ok(Ok(turn)) => {
-                let before: Vec<String> = draft.head.requests.iter().map(|r| r.id.clone()).collect();
-                match draft.turn(&event, &turn, by.clone()) {
-                    Ok(()) => {
-                        let opened = draft.head.requests.iter().filter(|r| !before.contains(&r.id)).cloned().collect();
-                        let progress = turn.progress;
-                        return Ok(Advanced { output: turn.reply, session: Some(session), opened, progress });
-                    }
-                    Err(bad) => bad.fault(pinned, "answer"),
+            Ok(Ok(turn)) => match draft.turn(&event, &turn, by.clone()) {
+                Ok(()) => {
+                    let (opened, progress) = (draft.opened(), turn.progress);
+                    return Ok(Advanced { output: turn.reply, session: Some(session), opened, progress });
                 }
-            }
+                Err(bad) => bad.fault(pinned, "answer"),
+            },
             Ok(Err(refusal)) => match draft.refusal(&event, &refusal, by.clone()) {
                 Ok(()) => {
-                    return Ok(Advanced::about(session, refusal.reply));
+                    return Ok(Advanced { opened: draft.opened(), ..Advanced::about(session, refusal.reply) });
                 }
                 Err(bad) => bad.fault(pinned, "answer"),
             },
@@ -362,11 +369,17 @@ impl Host {
         let fresh = draft.new_memories();
         let stored = head.memories - u32::try_from(fresh.len()).unwrap_or(u32::MAX);
         let first = head.memories - window;
-        let mut items = if window > 0 && first < stored {
-            self.store.memories(head.session, first, stored - first)?
-        } else {
-            Vec::new()
-        };
+        let (mut items, mut next) = (Vec::new(), first);
+        while next < stored {
+            // The store gives as many at once as it can carry.
+            let more = self.store.memories(head.session, next, stored - next)?;
+            if more.is_empty() {
+                let what = format!("memory {next} of the session {}", head.session);
+                return Err(store::Fault::Unreadable { what, reason: "it is missing".into() }.into());
+            }
+            next = next.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX));
+            items.extend(more);
+        }
         let skip = usize::try_from(first.saturating_sub(stored)).unwrap_or(usize::MAX);
         items.extend(fresh.iter().skip(skip).take(usize::try_from(window).unwrap_or(usize::MAX)).cloned());
         Ok(contract::Memory { total: head.memories, items })

@@ -187,7 +187,8 @@ pub struct OpenRequest {
     pub need: String,
     /// When the clock answers it: a timer's moment, or the end of the wait for anything else.
     pub deadline: Option<Millis>,
-    /// When the host last began to carry it out. Set and unanswered after a crash: nobody knows.
+    /// When the host last began to carry it out. Set and unanswered after a crash: nobody knows. At or after the deadline:
+    /// the clock answered it, and the answer was refused.
     pub sent: Option<Millis>,
 }
 

@@ -16,6 +16,7 @@ pub(super) struct Draft {
     expected: u64,
     lines: Vec<Line>,
     memories: Vec<String>,
+    before: Vec<OpenRequest>,
     quiet: bool,
 }
 
@@ -31,7 +32,13 @@ impl From<serde_json::Error> for BadAnswer {
 
 impl Draft {
     pub(super) fn of(head: Head) -> Self {
-        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new(), quiet: false }
+        let before = head.requests.clone();
+        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new(), before, quiet: false }
+    }
+
+    /// Requests that are open now and were not when it began: one that differs in any field is another.
+    pub(super) fn opened(&self) -> Vec<OpenRequest> {
+        self.head.requests.iter().filter(|now| !self.before.iter().any(|b| same(b, now))).cloned().collect()
     }
 
     /// Memories that are not yet in the store, oldest first.
@@ -106,7 +113,14 @@ impl Draft {
             entries: refusal.entries.iter().map(wire::entry).collect::<Result<_, _>>()?,
             reply_hash: reply_hash(&refusal.reply)?,
         });
-        self.push(&row, refusal.entries.len())
+        self.push(&row, refusal.entries.len())?;
+        // The clock has said its word: what was not ended by it stays open, and is not ended again.
+        if let (contract::Input::Reply(reply), contract::Source::Clock) = (&event.input, event.source)
+            && let Some(open) = self.head.requests.iter_mut().find(|r| r.id == reply.request)
+        {
+            open.sent = Some(event.at);
+        }
+        Ok(())
     }
 
     /// An event on which the plugin broke.
@@ -146,7 +160,7 @@ impl Draft {
             head: self.head.clone(),
             lines: self.lines.clone(),
             memories: self.memories.clone(),
-            due: if self.quiet { None } else { self.head.requests.iter().filter_map(|r| r.deadline).min() },
+            due: if self.quiet { None } else { self.head.requests.iter().filter_map(due).min() },
         }
     }
 }
@@ -165,8 +179,16 @@ fn checked_requests(turn: &contract::Turn) -> Result<Vec<(wire::RequestRow, Open
 
 /// A request that was open and is equal goes on: it is not carried out again.
 fn going_on(before: &[OpenRequest], now: OpenRequest) -> OpenRequest {
-    let same = before.iter().find(|b| b.id == now.id && b.need == now.need && b.deadline == now.deadline);
-    same.cloned().unwrap_or(now)
+    before.iter().find(|b| same(b, &now)).cloned().unwrap_or(now)
+}
+
+fn same(one: &OpenRequest, other: &OpenRequest) -> bool {
+    one.id == other.id && one.need == other.need && one.deadline == other.deadline
+}
+
+/// When the clock is to end a request; none if it never does, or has tried and was refused.
+pub(super) fn due(request: &OpenRequest) -> Option<Millis> {
+    request.deadline.filter(|at| request.sent.is_none_or(|sent| sent < *at))
 }
 
 fn change(old: &str, new: &str) -> Option<patch::Patch> {
