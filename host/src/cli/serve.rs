@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
-use crate::limits::SWEEP_EVERY;
+use crate::limits::{HTTP_WORKERS, SWEEP_EVERY};
 use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
@@ -55,7 +55,8 @@ impl Serve {
         tell(&catalogue);
         place::insist(&self.documents, &catalogue, self.strict)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            // One client speaks on standard input: its messages need not change threads. What waits gets further ones.
+            .worker_threads(if self.http.is_some() { HTTP_WORKERS } else { 1 })
             .enable_all()
             .build()
             .context("the threads that serve cannot be started")?;

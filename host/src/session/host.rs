@@ -12,6 +12,7 @@ use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
 use crate::plugin::Plugin;
 use crate::session::model::{Digest, Head};
 use crate::store::Store;
+use crate::waiting::may_block;
 
 /// The operator's words.
 #[derive(Debug, Clone, Copy, Default)]
@@ -117,7 +118,8 @@ impl Host {
             Some(plugin) => plugin,
             None => {
                 let bytes = self.blob(head, "plugin", head.plugin)?;
-                Arc::new(Plugin::from_bytes(self.plugins.runtime(), &head.interpreter, bytes)?)
+                // It may have to be compiled.
+                Arc::new(may_block(|| Plugin::from_bytes(self.plugins.runtime(), &head.interpreter, bytes))?)
             }
         };
         self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).insert(head.plugin, Arc::clone(&plugin));

@@ -15,7 +15,7 @@ use super::protocol::{Call, Reply};
 use super::queue::lock;
 use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
-use crate::waiting::may_block;
+use crate::waiting::may_block_briefly;
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
 pub(super) fn lock_path(directory: &Path) -> PathBuf {
@@ -175,7 +175,7 @@ impl Store for Shared {
 
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
         // A sync of the disk, or a way to the process that makes it.
-        let Reply::Commit(committed) = may_block(|| self.call(Call::Commit(Box::new(change))))? else { return odd() };
+        let Reply::Commit(committed) = may_block_briefly(|| self.call(Call::Commit(Box::new(change))))? else { return odd() };
         Ok(committed)
     }
 
