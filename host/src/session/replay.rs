@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::host::Host;
 use super::line::{LineRow, RefusalRow, TurnRow};
 use super::turn::{Draft, reply_hash};
-use super::wire;
+use super::wire::{self, EntryRow};
 use crate::catalogue::Definition;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::plugin::{Plugin, contract};
@@ -129,6 +129,9 @@ impl Rerun<'_> {
             (Ok(Err(refusal)), _, Some(row), _) => same_refusal(line, row, &refusal),
             // A fault may have been the machine's: only that it came to nothing is compared.
             (Err(_), _, _, Some(_)) => None,
+            // The fault was the host's word on an answer that breaks the rules, and so is this one.
+            (Ok(Ok(turn)), None, None, Some(_)) if self.draft.clone().turn(&event, &turn, None).is_err() => None,
+            (Ok(Err(no)), None, None, Some(_)) if self.draft.clone().refusal(&event, &no, None).is_err() => None,
             (got, _, _, _) => differs(line, "kind", kind_of(line), &kind(&got)),
         }
     }
@@ -146,12 +149,12 @@ impl Rerun<'_> {
         event: &contract::Event,
         turn: &contract::Turn,
     ) -> Option<Difference> {
-        let before = self.draft.clone();
+        let known = self.draft.new_memories().len();
         if let Err(bad) = self.draft.turn(event, turn, None) {
             return differs(line, "turn", "a turn that keeps the rules", &bad.0);
         }
         self.begun = true;
-        self.memories.extend(self.draft.new_memories().iter().skip(before.new_memories().len()).cloned());
+        self.memories.extend(self.draft.new_memories().iter().skip(known).cloned());
         let now = self.draft.last_turn()?;
         let text = |row: &TurnRow, field: &str| {
             let value = serde_json::to_value(row).unwrap_or_default();
@@ -177,9 +180,13 @@ impl Rerun<'_> {
 
 fn same_refusal(line: &LineRow, row: &RefusalRow, refusal: &contract::Refusal) -> Option<Difference> {
     let hash = reply_hash(&refusal.reply).unwrap_or_default();
+    let text = |rows: &[EntryRow]| serde_json::to_string(rows).unwrap_or_default();
+    let now: Vec<EntryRow> = refusal.entries.iter().map(wire::entry).collect::<Result<_, _>>().unwrap_or_default();
+    let (then, now) = (text(&row.entries), text(&now));
     [
         ("code", &row.code, &refusal.code),
         ("message", &row.message, &refusal.message),
+        ("entries", &then, &now),
         ("reply_hash", &row.reply_hash, &hash),
     ]
     .into_iter()
