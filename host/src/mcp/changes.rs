@@ -3,11 +3,14 @@
 //!
 //! LIMIT: a session that another process moved is not told of.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
+
+use crate::limits::NOTICE_TIME;
 
 /// Who wants to know. The number tells one from another.
 #[derive(Clone, Default)]
@@ -76,9 +79,9 @@ impl Listeners {
         let mut gone = Vec::new();
         for (number, listener) in self.all() {
             let told = match &listener {
-                Listener::Legacy(peer, _) => peer.notify_tool_list_changed().await.is_ok(),
+                Listener::Legacy(peer, _) => taken(peer.notify_tool_list_changed()).await,
                 Listener::Modern(sink) if sink.accepted().tools_list_changed == Some(true) => {
-                    sink.notify_tool_list_changed().await.is_ok()
+                    taken(sink.notify_tool_list_changed()).await
                 }
                 Listener::Modern(_) => true,
             };
@@ -89,28 +92,47 @@ impl Listeners {
         self.forget(&gone);
     }
 
-    /// Tells those who look at a session that it has moved.
+    /// Tells those who look at a session that it has moved. The call that moved it does not wait for them.
     pub(super) async fn tell_moved(&self, session: &str) {
-        let mut gone = Vec::new();
+        let mut notices = Vec::new();
         for (number, listener) in self.all() {
             let uris = match &listener {
                 Listener::Legacy(_, subscribed) => subscribed.all(),
                 Listener::Modern(sink) => sink.accepted().resource_subscriptions.clone().unwrap_or_default(),
             };
-            for uri in uris.into_iter().filter(|uri| shows(uri, session)) {
+            let uris: Vec<String> = uris.into_iter().filter(|uri| shows(uri, session)).collect();
+            if !uris.is_empty() {
+                notices.push((number, listener, uris));
+            }
+        }
+        if !notices.is_empty() {
+            tokio::spawn(self.clone().tell_updated(notices));
+        }
+    }
+
+    async fn tell_updated(self, notices: Vec<(u64, Listener, Vec<String>)>) {
+        let mut gone = Vec::new();
+        for (number, listener, uris) in notices {
+            for uri in uris {
                 let told = match &listener {
                     Listener::Legacy(peer, _) => {
-                        peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_ok()
+                        taken(peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri))).await
                     }
-                    Listener::Modern(sink) => sink.notify_resource_updated(uri).await.is_ok(),
+                    Listener::Modern(sink) => taken(sink.notify_resource_updated(uri)).await,
                 };
                 if !told {
                     gone.push(number);
+                    break;
                 }
             }
         }
         self.forget(&gone);
     }
+}
+
+/// Whether a client takes a notice. One that does not for so long is as good as gone.
+async fn taken<E>(notice: impl Future<Output = Result<(), E>>) -> bool {
+    matches!(tokio::time::timeout(NOTICE_TIME, notice).await, Ok(Ok(())))
 }
 
 /// Whether a resource may show this session: it names it, or names none.
