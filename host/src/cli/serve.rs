@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
-use crate::limits::{HTTP_WORKERS, SWEEP_EVERY};
+use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY};
 use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
@@ -50,6 +50,8 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
+        // Before the first reading, so that no change falls between the two.
+        let places = Watch::new(self.documents.places());
         let host = Arc::new(self.host()?);
         let catalogue = host.catalogue();
         tell(&catalogue);
@@ -60,7 +62,7 @@ impl Serve {
             .enable_all()
             .build()
             .context("the threads that serve cannot be started")?;
-        let code = runtime.block_on(self.serve(host));
+        let code = runtime.block_on(self.serve(host, places));
         // Calls that still run are given up with the process: each is one transaction, or none.
         runtime.shutdown_background();
         code.map(|()| ExitCode::SUCCESS)
@@ -71,13 +73,13 @@ impl Serve {
         self.documents.host(store, self.data.cache(), HostOptions { human_only: self.human_only })
     }
 
-    async fn serve(self, host: Arc<Host>) -> Result<()> {
+    async fn serve(self, host: Arc<Host>, places: Watch) -> Result<()> {
         let channel = if self.http.is_some() { "http" } else { "stdio" };
         let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit };
         let server = Server::new(Arc::clone(&host), options);
         let ending = CancellationToken::new();
         end_on_signals(&ending);
-        watch(&server)?;
+        watch(&server, places)?;
         sweep(host);
         match self.http {
             None => tokio::select! {
@@ -87,7 +89,15 @@ impl Serve {
             Some(address) => {
                 let options = HttpOptions { hosts: self.hosts, origins: self.origins };
                 let ready = |at: SocketAddr| print::note(format!("listening on http://{at}/mcp"));
-                Ok(serve_http(server, address, options, ending, ready).await?)
+                // A connection that does not end, or a person over a form, does not keep the process.
+                let late = async {
+                    ending.cancelled().await;
+                    tokio::time::sleep(LEAVE_TIME).await;
+                };
+                tokio::select! {
+                    served = serve_http(server, address, options, ending.clone(), ready) => Ok(served?),
+                    () = late => Ok(()),
+                }
             }
         }
     }
@@ -103,7 +113,7 @@ fn tell(catalogue: &Catalogue) {
         print::note(format!(
             "{} {} ({}) serves {} workflow{}",
             about.name,
-            about.version,
+            print::plain(&about.version),
             offered.plugin.digest.to_string().get(..12).unwrap_or_default(),
             offered.ids.len(),
             if offered.ids.len() == 1 { "" } else { "s" }
@@ -112,8 +122,7 @@ fn tell(catalogue: &Catalogue) {
 }
 
 /// Reads the documents again whenever they change, and tells the clients.
-fn watch(server: &Server) -> Result<()> {
-    let mut watch = Watch::new(server.host().places());
+fn watch(server: &Server, mut watch: Watch) -> Result<()> {
     #[cfg(unix)]
     {
         let waker = watch.waker();
@@ -137,7 +146,9 @@ fn watch(server: &Server) -> Result<()> {
                     tell(&after);
                     handle.block_on(server.tell_changed());
                 }
-                Err(fault) => print::note(format!("the documents were not read again: {fault}")),
+                Err(fault) => {
+                    print::note(print::plain(&format!("the documents were not read again: {fault}")));
+                }
             }
         }
     })?;
@@ -166,9 +177,10 @@ fn sweep(host: Arc<Host>) {
             let swept = tokio::task::spawn_blocking(move || host.sweep()).await;
             match swept {
                 Ok(Ok((_, faults))) => {
-                    faults.iter().for_each(|fault| print::note(format!("a timer came to nothing: {fault}")))
+                    let words = faults.iter().map(|fault| format!("a timer came to nothing: {fault}"));
+                    words.for_each(|line| print::note(print::plain(&line)));
                 }
-                Ok(Err(fault)) => print::note(format!("timers could not be looked at: {fault}")),
+                Ok(Err(fault)) => print::note(print::plain(&format!("timers could not be looked at: {fault}"))),
                 Err(_) => {}
             }
         }
