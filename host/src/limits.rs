@@ -20,7 +20,7 @@ pub struct CallLimits {
 pub struct PluginLimits {
     /// Turns, routes, views and the like.
     pub call: CallLimits,
-    /// `describe` and `compile`: rarer, and allowed more.
+    /// `describe`, `compile` and `tools`: rarer, and allowed more.
     pub load: CallLimits,
 }
 
