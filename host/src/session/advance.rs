@@ -252,7 +252,7 @@ impl Host {
         };
         let _held = self.locks.hold(session);
         self.retrying(session, &mut || {
-            let Some(head) = self.visible(routed.caller, session)? else {
+            let Some(head) = self.of_dialect(routed, session)? else {
                 return Ok(Some(Advanced::only(absent(target, &session.to_string()))));
             };
             let pinned = self.pinned(&head)?;
@@ -400,6 +400,12 @@ impl Host {
     pub(super) fn visible(&self, caller: &Caller, session: SessionId) -> Result<Option<Head>, Fault> {
         let head = self.store.head(session)?;
         Ok(head.filter(|h| h.owner == caller.owner || caller.channel == "cli"))
+    }
+
+    /// The session's head, if the caller may see it and the tool that was called is of its own dialect.
+    pub(super) fn of_dialect(&self, routed: &Routed<'_>, session: SessionId) -> Result<Option<Head>, Fault> {
+        let head = self.visible(routed.caller, session)?;
+        Ok(head.filter(|h| h.interpreter == routed.offered.plugin.about.name))
     }
 
     /// Whether the draft is now the truth. A draft without lines changes nothing.

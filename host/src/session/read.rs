@@ -176,7 +176,7 @@ impl Host {
         };
         if let Some(session) = session {
             let named = session.to_string();
-            return Ok(match self.visible(routed.caller, session)? {
+            return Ok(match self.of_dialect(routed, session)? {
                 Some(head) => {
                     let pinned = self.pinned(&head)?;
                     Readable::There(Box::new(head), pinned)
