@@ -62,6 +62,7 @@ fn compile(root: &Path, target: &Path, guests: &[Guest]) -> Result<(), Box<dyn E
     for (name, _) in env::vars() {
         if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE"
             || name.ends_with("RUSTFLAGS")
+            || name == "RUSTC_WORKSPACE_WRAPPER"
         {
             cargo.env_remove(name);
         }

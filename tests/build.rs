@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (name, _) in env::vars() {
             if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_NET_OFFLINE"
                 || name.ends_with("RUSTFLAGS")
+                || name == "RUSTC_WORKSPACE_WRAPPER"
             {
                 cargo.env_remove(name);
             }

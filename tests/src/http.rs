@@ -100,12 +100,8 @@ impl Response {
 
     /// The JSON-RPC message in it, also if it came as an event.
     pub fn message(&self) -> Result<Value> {
-        let event = self
-            .body
-            .lines()
-            .filter_map(|line| line.strip_prefix("data: "))
-            .filter(|data| data.contains("\"id\""))
-            .last();
+        let event =
+            self.body.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|data| data.contains("\"id\""));
         serde_json::from_str(event.unwrap_or(&self.body)).with_context(|| format!("{} {}", self.status, self.body))
     }
 }

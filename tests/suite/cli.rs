@@ -1,6 +1,6 @@
 //! The command line, by the real program: what a user sees, with what exit code, and what is left on disk.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

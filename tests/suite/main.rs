@@ -9,6 +9,7 @@
     clippy::print_stderr,
     clippy::print_stdout,
     clippy::iter_over_hash_type,
+    clippy::wildcard_enum_match_arm,
     reason = "tests"
 )]
 
@@ -18,6 +19,7 @@ mod dialects;
 mod interop;
 mod library;
 mod mcp_http;
+mod mcp_more;
 mod mcp_stdio;
 mod official;
 mod reload;

@@ -10,7 +10,7 @@ use wfhost_tests::http::HttpServer;
 use wfhost_tests::served::program_in;
 
 use crate::PROGRAM;
-use crate::interop::{here, installed, node};
+use crate::interop::{here, installed, node, tell};
 
 /// Node must be of this version at least.
 const NODE_MIN: u32 = 22;
@@ -23,7 +23,7 @@ fn every_scenario_passes_but_for_those_with_a_reason() {
         Command::new(&node).arg("--version").output().ok().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
     let major = version.as_deref().and_then(|v| v.trim_start_matches('v').split('.').next()?.parse::<u32>().ok());
     if major.is_none_or(|major| major < NODE_MIN) {
-        println!("left out: the conformance suite needs Node {NODE_MIN}, there is {version:?}");
+        tell(&format!("left out: the conformance suite needs Node {NODE_MIN}, there is {version:?}"));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -36,5 +36,5 @@ fn every_scenario_passes_but_for_those_with_a_reason() {
     let output = run.arg(clients).arg(node).arg(url).arg(folder.path().join("reports")).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-    println!("{told}");
+    tell(told.trim_end());
 }

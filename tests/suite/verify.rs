@@ -102,7 +102,7 @@ fn edit(line: &mut Line) {
 }
 
 /// Writes the whole chain anew over lines that were tampered with, as one can who may write the store.
-fn remint(head: &mut Head, lines: &mut Vec<Line>) {
+fn remint(head: &mut Head, lines: &mut [Line]) {
     let mut chain = genesis(head);
     for (index, line) in lines.iter_mut().enumerate() {
         let mut row = LineRow::decode(line).unwrap();

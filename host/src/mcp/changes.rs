@@ -12,9 +12,16 @@ use rmcp::service::{Peer, SubscriptionSink};
 
 use crate::limits::NOTICE_TIME;
 
-/// Who wants to know. The number tells one from another.
+/// Who wants to know.
 #[derive(Clone, Default)]
-pub(super) struct Listeners(Arc<Mutex<(u64, Vec<(u64, Listener)>)>>);
+pub(super) struct Listeners(Arc<Mutex<List>>);
+
+/// Listeners by number, which tells one from another, and how many there ever were.
+#[derive(Default)]
+struct List {
+    ever: u64,
+    now: Vec<(u64, Listener)>,
+}
 
 impl std::fmt::Debug for Listeners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,18 +67,18 @@ impl Listeners {
 
     fn add(&self, listener: Listener) {
         let mut listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.1.retain(|(_, l)| !matches!(l, Listener::Legacy(peer, _) if peer.is_transport_closed()));
-        listeners.0 += 1;
-        let number = listeners.0;
-        listeners.1.push((number, listener));
+        listeners.now.retain(|(_, l)| !matches!(l, Listener::Legacy(peer, _) if peer.is_transport_closed()));
+        listeners.ever += 1;
+        let number = listeners.ever;
+        listeners.now.push((number, listener));
     }
 
     fn all(&self) -> Vec<(u64, Listener)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).now.clone()
     }
 
     fn forget(&self, gone: &[u64]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.retain(|(number, _)| !gone.contains(number));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).now.retain(|(number, _)| !gone.contains(number));
     }
 
     /// Tells all of them that the list of tools has changed; who is gone is forgotten.

@@ -226,7 +226,7 @@ impl Indices {
     fn of(component: &Component) -> Option<Self> {
         let interface = check::SPOKEN
             .iter()
-            .find_map(|version| component.get_export_index(None, &format!("{}@{version}", check::INTERFACE)))?;
+            .find_map(|version| component.get_export_index(None, format!("{}@{version}", check::INTERFACE)))?;
         let index = |name: &'static str| Some((name, component.get_export_index(Some(&interface), name)?));
         check::FUNCTIONS.into_iter().map(index).collect::<Option<_>>().map(Self)
     }

@@ -20,6 +20,7 @@ pub struct Patch {
 /// The patch from one state to another; none if it could not restore the newer one exactly (the keys' order differs), or if
 /// too much has changed.
 #[must_use]
+#[expect(clippy::cmp_owned, reason = "the texts are compared, in which the order of keys counts")]
 pub fn between(old: &Value, new: &Value) -> Option<Patch> {
     let mut patch = Patch::default();
     walk(old, new, &mut String::new(), &mut patch);

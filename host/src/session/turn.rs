@@ -69,8 +69,11 @@ impl Draft {
         let outcome = turn.outcome.as_ref().map(wire::outcome).transpose()?;
         let remember: Vec<wire::Raw> = turn.remember.iter().map(|m| wire::raw(m)).collect::<Result<_, _>>()?;
         let mut row = LineRow::after(&self.head, event.at, by);
-        let change =
-            if row.n == 1 || row.n % SNAPSHOT_EVERY == 0 { None } else { change(&self.head.state, state.get()) };
+        let change = if row.n == 1 || row.n.is_multiple_of(SNAPSHOT_EVERY) {
+            None
+        } else {
+            change(&self.head.state, state.get())
+        };
         let memories = self.head.memories + u32::try_from(remember.len()).unwrap_or(u32::MAX);
         let remembered: Vec<&[u8]> = remember.iter().map(|m| m.get().as_bytes()).collect();
         row.event = Some(wire::event(event)?);
@@ -191,6 +194,7 @@ pub(super) fn due(request: &OpenRequest) -> Option<Millis> {
     request.deadline.filter(|at| request.sent.is_none_or(|sent| sent < *at))
 }
 
+#[expect(clippy::cmp_owned, reason = "the texts are compared, not the values")]
 fn change(old: &str, new: &str) -> Option<patch::Patch> {
     let (old, new_value): (Value, Value) = (serde_json::from_str(old).ok()?, serde_json::from_str(new).ok()?);
     // A state that is written otherwise than this crate would write it is kept whole.

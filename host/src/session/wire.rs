@@ -455,7 +455,6 @@ pub fn outcome(outcome: &Result<String, contract::Failure>) -> Result<(OutcomeRo
 }
 
 /// A kept outcome in the contract's form.
-#[must_use]
 pub fn outcome_of(outcome: &Outcome) -> Result<String, contract::Failure> {
     outcome.clone().map_err(|f| contract::Failure { kind: mishap_named(&f.kind), message: f.message, detail: f.detail })
 }

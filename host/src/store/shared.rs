@@ -175,7 +175,9 @@ impl Store for Shared {
 
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
         // A sync of the disk, or a way to the process that makes it.
-        let Reply::Commit(committed) = may_block_briefly(|| self.call(Call::Commit(Box::new(change))))? else { return odd() };
+        let Reply::Commit(committed) = may_block_briefly(|| self.call(Call::Commit(Box::new(change))))? else {
+            return odd();
+        };
         Ok(committed)
     }
 
