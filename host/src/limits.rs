@@ -44,6 +44,8 @@ pub const CALLS_AT_ONCE_MAX: u32 = 128;
 pub const TICK: Duration = Duration::from_millis(5);
 /// Ticks that a call may run beside all others; after them long calls take turns in the slow lane.
 pub const FAST_TICKS: u64 = 2;
+/// How long a call pauses once when it leaves the fast lane, so that another thread takes over the rest of its thread's work.
+pub const HANDOVER: Duration = Duration::from_millis(2);
 /// A plugin file may have so many bytes: as many as the store keeps of one.
 pub const PLUGIN_BYTES_MAX: u64 = 48 << 20;
 /// A document, companions each, may have so many bytes.
@@ -58,7 +60,7 @@ pub const LINES_PER_SESSION_MAX: u64 = 1_000_000;
 pub const PAGE_ENTRIES_MAX: u32 = 1_000;
 /// Bytes of the lines that one page of a journal is made from.
 pub const PAGE_BYTES_MAX: usize = 1 << 20;
-/// Every so many lines hold the whole state, those between only what changed.
+/// One turn in so many, by its seed, keeps the whole state; the others only what changed.
 pub const SNAPSHOT_EVERY: u64 = 32;
 /// Keys that may have changed for a line to hold the changes alone; past that it holds the whole state. Taking keys out of a
 /// large object one by one costs its size each time.
@@ -85,6 +87,8 @@ pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
 /// Threads that read and write for HTTP clients; calls that wait get further ones.
 pub const HTTP_WORKERS: usize = 2;
+/// Resources that one connection may subscribe to.
+pub const SUBSCRIPTIONS_MAX: usize = 256;
 /// Legacy HTTP sessions that are kept open at once.
 pub const HTTP_SESSIONS_MAX: usize = 1_000;
 /// How often timers and deadlines are looked at when nobody calls.

@@ -143,8 +143,11 @@ fn a_reply_closes_its_request_once() {
     lab.call("probe_do", &json!({"do": "ask", "session": session})).unwrap();
     let id: SessionId = session.parse().unwrap();
     let reply = Reply { request: "r".into(), value: Ok("\"yes\"".into()) };
-    assert!(lab.host.reply(&lab.caller, id, &reply, Source::Human).unwrap().is_some());
-    assert!(lab.host.reply(&lab.caller, id, &reply, Source::Human).unwrap().is_none());
+    let need = lab.host.store().head(id).unwrap().unwrap().requests[0].need.clone();
+    // The answer to another question that bore the same id closes nothing.
+    assert!(lab.host.reply(&lab.caller, (id, "another"), &reply, Source::Human).unwrap().is_none());
+    assert!(lab.host.reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_some());
+    assert!(lab.host.reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_none());
     assert_eq!(seen(&lab, &session).as_array().unwrap().last().unwrap(), "reply r \"yes\"");
 }
 
@@ -222,4 +225,26 @@ fn the_journal_is_one_chain() {
     let lines = store.lines(id, 1, wfhost::store::Limit { lines: 100, bytes: usize::MAX }).unwrap();
     assert_eq!(lines.len() as u64, head.lines);
     assert_eq!(lines.iter().fold(genesis(&head), |chain, line| link(chain, line)), head.chain);
+}
+
+#[test]
+fn a_plugin_that_breaks_on_a_first_call_leaves_no_session() {
+    let lab = lab();
+    assert!(lab.call("probe_do", &json!({"do": "trap"})).is_err());
+    assert!(lab.host.list(&wfhost::store::Query { limit: 10, ..Default::default() }).unwrap().is_empty());
+    assert_eq!(lab.value("probe_do", &json!({"do": "x"})).unwrap()["state"]["count"], 2);
+}
+
+#[test]
+fn a_timer_on_which_the_plugin_breaks_takes_no_call_with_it() {
+    let lab = lab();
+    let session = started(&lab);
+    lab.call("probe_do", &json!({"do": "bad-timer", "n": 10, "session": session})).unwrap();
+    lab.clock.pass(20);
+    let (moved, faults) = lab.host.sweep().unwrap();
+    assert_eq!((moved, faults.len()), (0, 1));
+    // It rests until a call comes, and that call is worked on all the same.
+    assert_eq!(lab.host.sweep().unwrap().1.len(), 0);
+    lab.call("probe_do", &json!({"do": "later", "session": session})).unwrap();
+    assert_eq!(seen(&lab, &session).as_array().unwrap().last().unwrap(), "later");
 }

@@ -145,6 +145,10 @@ fn each_way_of_tampering_is_told_for_what_it_is() {
     assert!(matches!(&garbled[0], Damage::Unreadable { line: 3, .. }), "{garbled:?}");
     let state = case.after(|head, _| head.state = r#"{"count":99}"#.into());
     assert!(matches!(state[..], [Damage::State { .. }]), "{state:?}");
+    let ended = case.after(|head, _| head.outcome = Some(Ok("\"well\"".into())));
+    assert_eq!(ended, [Damage::Head { field: "outcome".into() }]);
+    let counted = case.after(|head, _| head.entries += 1);
+    assert_eq!(counted, [Damage::Head { field: "entries".into() }]);
     let moved = case.after(|head, _| head.started += 1);
     assert_eq!(moved, [Damage::OtherBeginning]);
     let pinned = case.after(|head, _| head.plugin = Digest::of(b"another"));

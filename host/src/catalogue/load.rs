@@ -213,11 +213,14 @@ struct Reader<'r> {
     before: Option<&'r Catalogue>,
 }
 
+/// Whose a document is, and the globs of its companions.
+type Claim = (Arc<Plugin>, Vec<String>);
+
 /// A document that a plugin claims.
 struct Claimed {
     shown: String,
     document: contract::Document,
-    claim: Result<(Arc<Plugin>, Vec<String>), contract::Diagnostic>,
+    claim: Result<Claim, contract::Diagnostic>,
 }
 
 impl Reader<'_> {
@@ -250,14 +253,15 @@ impl Reader<'_> {
     }
 
     /// The one plugin whose document it is. If only one reads such files, it says itself why it is not its own.
-    fn owner(&self, document: &contract::Document) -> Result<(Arc<Plugin>, Vec<String>), contract::Diagnostic> {
+    fn owner(&self, document: &contract::Document) -> Result<Claim, contract::Diagnostic> {
         let name = &document.path;
-        let mut owners = Vec::new();
+        let (mut owners, mut broken) = (Vec::new(), None);
         for chosen in self.plugins.chosen.iter().filter(|c| c.may_own(document)) {
-            let plugin = self.load(chosen)?;
-            let globs =
-                plugin.recognise(document).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))?;
-            owners.extend(globs.map(|globs| (plugin, globs)));
+            match self.asked(chosen, document) {
+                Ok(claim) => owners.extend(claim),
+                // One plugin's trouble is the document's only if nobody else claims it.
+                Err(fault) => broken = Some(fault),
+            }
         }
         if owners.len() > 1 {
             let names = owners.iter().map(|(p, _)| format!("`{}`", p.about.name)).collect::<Vec<_>>().join(" and ");
@@ -271,6 +275,9 @@ impl Reader<'_> {
         if let Some(owner) = owners.pop() {
             return Ok(owner);
         }
+        if let Some(fault) = broken {
+            return Err(fault);
+        }
         let reading: Vec<&Chosen> = self.plugins.chosen.iter().filter(|c| c.reads(name)).collect();
         match reading.as_slice() {
             [only] => Ok((self.load(only)?, Vec::new())),
@@ -280,6 +287,12 @@ impl Reader<'_> {
                 Err(host_error("unknown-document", "no plugin recognises this document".into(), Some(help)))
             }
         }
+    }
+
+    fn asked(&self, chosen: &Chosen, document: &contract::Document) -> Result<Option<Claim>, contract::Diagnostic> {
+        let plugin = self.load(chosen)?;
+        let globs = plugin.recognise(document).map_err(|fault| host_error("plugin-fault", fault.to_string(), None))?;
+        Ok(globs.map(|globs| (plugin, globs)))
     }
 
     fn load(&self, chosen: &Chosen) -> Result<Arc<Plugin>, contract::Diagnostic> {

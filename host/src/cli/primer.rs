@@ -122,10 +122,10 @@ impl Stage {
         let session = self.session()?;
         let Some(answer) = &scene.person else { return Ok(Some(self.host()?.show(&caller, session)?.status)) };
         let head = self.host()?.show(&caller, session)?.head;
-        let request = head.requests.first().context("the session asks nothing")?.id.clone();
+        let request = head.requests.first().context("the session asks nothing")?.clone();
         print::line(format_args!("   > (a person) {}", outline::inline(answer)));
-        let reply = Reply { request, value: Ok(answer.to_string()) };
-        let advanced = self.host()?.reply(&Caller::operator(), session, &reply, Source::Operator)?;
+        let reply = Reply { request: request.id, value: Ok(answer.to_string()) };
+        let advanced = self.host()?.reply(&Caller::operator(), (session, &request.need), &reply, Source::Operator)?;
         Ok(Some(advanced.context("the question is not open any more")?.output))
     }
 

@@ -190,15 +190,24 @@ fn members_fit(schema: &Value, value: &Value) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sealed {
     session: String,
-    requests: Vec<String>,
+    requests: Vec<(String, String)>,
+}
+
+/// What tells a question from another that bears the same id.
+pub(super) fn fingerprint(ask: &Ask) -> String {
+    let parts = match &ask.what {
+        Asked::Form { prompt, schema } => ["form", prompt, schema],
+        Asked::Completion { params } => ["completion", params, ""],
+    };
+    Digest::of(parts.join("\0").as_bytes()).to_string()
 }
 
 /// Questions that were asked with a reply, and what came of them.
 #[derive(Debug)]
 pub(super) struct Redeemed {
     pub(super) session: SessionId,
-    /// The requests that were asked, and what the client sent for each, if anything.
-    pub(super) answers: Vec<(String, Option<Value>)>,
+    /// The requests that were asked, the fingerprint of each question, and what the client sent for it, if anything.
+    pub(super) answers: Vec<(String, String, Option<Value>)>,
 }
 
 /// What the client sent for a question.
@@ -220,7 +229,8 @@ pub(super) fn required(
 ) -> Option<Result<InputRequiredResult, RequestStateError>> {
     let requests: InputRequests = asks.iter().filter_map(|ask| Some((ask.request.clone(), request(ask)?))).collect();
     let session = asks.first()?.session.to_string();
-    let sealed = Sealed { session, requests: requests.keys().cloned().collect() };
+    let put = asks.iter().filter(|ask| requests.contains_key(&ask.request));
+    let sealed = Sealed { session, requests: put.map(|ask| (ask.request.clone(), fingerprint(ask))).collect() };
     if sealed.requests.is_empty() {
         return None;
     }
@@ -244,7 +254,7 @@ pub(super) fn redeem(
     Some(match sealed {
         Ok(sealed) => sealed.session.parse().map_err(|_| "requestState names no session".to_owned()).map(|session| {
             let sent = |id: &String| params.input_responses.as_ref().and_then(|r| r.get(id)).cloned();
-            let answers = sealed.requests.into_iter().map(|id| (id.clone(), sent(&id))).collect();
+            let answers = sealed.requests.into_iter().map(|(id, question)| (id.clone(), question, sent(&id))).collect();
             Redeemed { session, answers }
         }),
         Err(error) => Err(format!("requestState is not what this server sent with this call: {error}")),
@@ -279,7 +289,10 @@ mod tests {
         let mut params = CallToolRequestParams::new("t");
         params.request_state = asked.request_state;
         let redeemed = redeem(&codec, &params, &bound("", "t", "{}")).unwrap().unwrap();
-        assert_eq!((redeemed.session, redeemed.answers), (ask.session, vec![("step-1".to_owned(), None)]));
+        assert_eq!(
+            (redeemed.session, redeemed.answers),
+            (ask.session, vec![("step-1".to_owned(), fingerprint(&ask), None)])
+        );
         for other in [bound("x", "t", "{}"), bound("", "u", "{}"), bound("", "t", "{ }")] {
             assert!(redeem(&codec, &params, &other).unwrap().is_err());
         }

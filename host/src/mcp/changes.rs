@@ -10,7 +10,7 @@ use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, SubscriptionSink};
 
-use crate::limits::NOTICE_TIME;
+use crate::limits::{NOTICE_TIME, SUBSCRIPTIONS_MAX};
 
 /// Who wants to know.
 #[derive(Clone, Default)]
@@ -42,7 +42,7 @@ enum Listener {
 impl Subscribed {
     pub(super) fn add(&self, uri: String) {
         let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !uris.contains(&uri) {
+        if !uris.contains(&uri) && uris.len() < SUBSCRIPTIONS_MAX {
             uris.push(uri);
         }
     }
@@ -61,23 +61,25 @@ impl Listeners {
         self.add(Listener::Legacy(peer, subscribed));
     }
 
-    pub(super) fn add_modern(&self, sink: SubscriptionSink) {
-        self.add(Listener::Modern(sink));
+    /// Gives the number by which it is forgotten.
+    pub(super) fn add_modern(&self, sink: SubscriptionSink) -> u64 {
+        self.add(Listener::Modern(sink))
     }
 
-    fn add(&self, listener: Listener) {
+    fn add(&self, listener: Listener) -> u64 {
         let mut listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.now.retain(|(_, l)| !matches!(l, Listener::Legacy(peer, _) if peer.is_transport_closed()));
         listeners.ever += 1;
         let number = listeners.ever;
         listeners.now.push((number, listener));
+        number
     }
 
     fn all(&self) -> Vec<(u64, Listener)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).now.clone()
     }
 
-    fn forget(&self, gone: &[u64]) {
+    pub(super) fn forget(&self, gone: &[u64]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).now.retain(|(number, _)| !gone.contains(number));
     }
 

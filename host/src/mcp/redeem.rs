@@ -13,9 +13,11 @@ pub(super) fn redeemed(host: &Host, caller: &Caller, redeemed: &Redeemed) -> Res
     let shown = host.show(caller, redeemed.session)?;
     let mut now = Advanced::about(redeemed.session, shown.status);
     let mut again = Vec::new();
-    for (id, sent) in &redeemed.answers {
+    for (id, question, sent) in &redeemed.answers {
         let Some(open) = shown.head.requests.iter().find(|r| r.id == *id) else { continue };
-        let Some(asked) = crate::session::ask(redeemed.session, open) else { continue };
+        let asked = crate::session::ask(redeemed.session, open);
+        // The same id may by now stand for another question, to which this is no answer.
+        let Some(asked) = asked.filter(|asked| ask::fingerprint(asked) == *question) else { continue };
         let Some(sent) = sent else {
             again.push(open.clone());
             continue;
@@ -34,7 +36,7 @@ pub(super) fn redeemed(host: &Host, caller: &Caller, redeemed: &Redeemed) -> Res
             Answered::Cannot | Answered::Later => continue,
         };
         let reply = Reply { request: id.clone(), value };
-        let Some(next) = host.reply(caller, redeemed.session, &reply, source)? else { continue };
+        let Some(next) = host.reply(caller, (redeemed.session, &open.need), &reply, source)? else { continue };
         // A refused failure leaves what the turn before said.
         if reply.value.is_ok() || !host.still_open(caller, redeemed.session, id)? {
             again.extend(next.opened.iter().cloned());

@@ -146,7 +146,9 @@ impl Server {
         };
         match driven {
             Ok(driven) => {
-                if let Some(session) = driven.advanced.session {
+                // A look at a session moves nothing, and who is told looks.
+                let moves = host.catalogue().tools.get(tool).is_some_and(|t| !t.tool.read_only);
+                if let Some(session) = driven.advanced.session.filter(|_| moves) {
                     self.shared.listeners.tell_moved(&session.to_string()).await;
                 }
                 self.respond(driven, &bound, context)
@@ -368,8 +370,9 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.shared.listeners.add_modern(context.sink().clone());
+        let number = self.shared.listeners.add_modern(context.sink().clone());
         context.cancelled().await;
+        self.shared.listeners.forget(&[number]);
         Ok(())
     }
 }

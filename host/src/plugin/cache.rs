@@ -5,6 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::component::Component;
 
@@ -41,9 +42,12 @@ fn path(runtime: &Runtime, digest: Digest) -> Option<PathBuf> {
 fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     crate::files::make_private_folder(folder)?;
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    // Of this process and of this very write: two threads may compile one plugin.
+    static WRITES: AtomicU64 = AtomicU64::new(0);
+    let number = WRITES.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("{}-{number}.new", std::process::id()));
     let mut file = crate::files::create_private(&beside)?;
-    let written = file.write_all(code).and_then(|()| fs::rename(&beside, path));
+    let written = file.write_all(code).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }

@@ -57,7 +57,8 @@ impl Plugin {
         };
         let pre = Linker::<Inside>::new(&runtime.engine).instantiate_pre(&component).map_err(shape)?;
         // Holds the component against every record and function of the contract, once.
-        InterpreterPre::new(pre.clone()).map_err(shape)?;
+        let whole = InterpreterPre::new(pre.clone()).map_err(shape)?;
+        call::check(runtime, &whole).map_err(shape)?;
         let indices = Indices::of(&component).ok_or_else(|| LoadFault::Shape {
             plugin: origin.into(),
             reason: "a function of the contract is missing".into(),

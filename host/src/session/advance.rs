@@ -8,7 +8,7 @@ use super::line::NoteRow;
 use super::turn::{self, BadAnswer, Draft};
 use super::wire;
 use crate::catalogue::{Catalogue, Offered};
-use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, SWEEP_SESSIONS_MAX};
+use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
 use crate::session::model::{Digest, Head, OpenRequest, SessionId};
 use crate::store::{self, Committed};
@@ -78,23 +78,27 @@ impl Host {
     }
 
     /// The answer to an open request. None if it is not open any more; a deadline that has passed closes it first.
+    ///
+    /// `asked` is the need that was put to whoever answers: an id may be used again, and an answer to one question closes no
+    /// other.
     pub fn reply(
         &self,
         caller: &Caller,
-        session: SessionId,
+        (session, asked): (SessionId, &str),
         reply: &contract::Reply,
         source: Source,
     ) -> Result<Option<Advanced>, Fault> {
+        let is_it = |r: &OpenRequest| r.id == reply.request && r.need == asked;
         let _held = self.locks.hold(session);
         self.retrying(session, &mut || {
             let Some(head) = self.visible(caller, session)? else { return Ok(Some(None)) };
-            if !head.requests.iter().any(|r| r.id == reply.request) {
+            if !head.requests.iter().any(is_it) {
                 return Ok(Some(None));
             }
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
             self.overdue(caller, &pinned, &mut draft)?;
-            if !draft.head.requests.iter().any(|r| r.id == reply.request) {
+            if !draft.head.requests.iter().any(is_it) {
                 return Ok(self.commit(&draft)?.then_some(None));
             }
             let incoming = Incoming { input: Input::Reply(reply.clone()), source };
@@ -123,7 +127,9 @@ impl Host {
             match self.sweep_one(session) {
                 Ok(()) => moved += 1,
                 Err(fault) => {
-                    faults.extend(self.let_rest(session, &fault).err());
+                    if fault.would_recur() {
+                        faults.extend(self.let_rest(session, &fault).err());
+                    }
                     faults.push(fault);
                 }
             }
@@ -153,7 +159,9 @@ impl Host {
             let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
-            self.overdue(&clock, &pinned, &mut draft)?;
+            if let Some(fault) = self.overdue(&clock, &pinned, &mut draft)? {
+                return Err(fault);
+            }
             Ok(self.commit(&draft)?.then_some(()))
         })
     }
@@ -211,7 +219,8 @@ impl Host {
                 draft.turn(&event, &turn, Some(caller.by())).map_err(|bad| bad.fault(pinned, "start"))?;
                 let opened = draft.head.requests.clone();
                 let session = Some(draft.head.session);
-                Ok(Ok(Advanced { output: turn.reply, session, opened, progress: turn.progress }))
+                let started = Advanced { output: turn.reply, session, opened, progress: turn.progress };
+                self.unavailable(caller, pinned, draft, started).map(Ok)
             }
             Err(refusal) => Ok(Err(refusal.reply)),
         }
@@ -279,8 +288,6 @@ impl Host {
         if let Err(refused) = self.begin(routed.caller, &pinned, &mut draft, open)? {
             return Ok(Advanced::only(refused));
         }
-        // A plugin that breaks on the call leaves a line that says so, and with it the session.
-        self.keep(&pinned.plugin, &pinned.definition)?;
         let incoming = Incoming { input: input(&draft.head)?, source: Source::Agent };
         let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
         self.committed(routed, &pinned, &draft, Ok(advanced))
@@ -302,9 +309,11 @@ impl Host {
         }
     }
 
-    /// Timers and deadlines that have passed come before anything else.
-    fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<(), Fault> {
+    /// Timers and deadlines that have passed come before anything else. One on which the plugin breaks stays open, is handed
+    /// over again at the next call, and does not take this call with it; its fault is given back.
+    fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<Option<Fault>, Fault> {
         let now = self.clock.now();
+        let mut broken = None;
         let mut overdue: Vec<OpenRequest> =
             draft.head.requests.iter().filter(|r| turn::due(r).is_some_and(|at| at <= now)).cloned().collect();
         overdue.sort_by_key(|r| r.deadline);
@@ -318,13 +327,60 @@ impl Host {
             let late = contract::Failure { kind: contract::Mishap::TimedOut, message, detail: None };
             let value = if timer { Ok("null".to_owned()) } else { Err(late) };
             let reply = contract::Reply { request: request.id.clone(), value };
-            self.event(caller, pinned, draft, Incoming { input: Input::Reply(reply), source: Source::Clock })?;
+            match self.event(caller, pinned, draft, Incoming { input: Input::Reply(reply), source: Source::Clock }) {
+                Ok(_) => {}
+                Err(Fault::Call(fault)) => {
+                    // Its line is committed with all before it; what comes now builds on that.
+                    *draft = Draft::of(draft.head.clone());
+                    broken.get_or_insert(Fault::Call(fault));
+                }
+                Err(fault) => return Err(fault),
+            }
         }
-        Ok(())
+        Ok(broken)
     }
 
-    /// One event, on a draft. A plugin that breaks leaves a line that says so, and the session where it was.
+    /// One event, on a draft, and with it the answers to all that it asks of a host and that this one has not: no crash and
+    /// no other question comes between.
     pub(super) fn event(
+        &self,
+        caller: &Caller,
+        pinned: &Pinned,
+        draft: &mut Draft,
+        incoming: Incoming,
+    ) -> Result<Advanced, Fault> {
+        let advanced = self.one_event(caller, pinned, draft, incoming)?;
+        self.unavailable(caller, pinned, draft, advanced)
+    }
+
+    fn unavailable(
+        &self,
+        caller: &Caller,
+        pinned: &Pinned,
+        draft: &mut Draft,
+        mut advanced: Advanced,
+    ) -> Result<Advanced, Fault> {
+        for _ in 0..ROUNDS_PER_CALL_MAX {
+            let wanted = draft.head.requests.iter().find_map(|r| Some((r.clone(), wire::beyond_this_host(&r.need)?)));
+            let Some((request, what)) = wanted else { break };
+            let message = format!("this host has nobody to carry out a `{what}` request");
+            let failure = contract::Failure { kind: contract::Mishap::Unavailable, message, detail: None };
+            let reply = contract::Reply { request: request.id.clone(), value: Err(failure) };
+            let incoming = Incoming { input: Input::Reply(reply), source: Source::Host };
+            let next = self.one_event(caller, pinned, draft, incoming)?;
+            if draft.head.requests.contains(&request) {
+                // Refused: it stays open, and is not sent again.
+                break;
+            }
+            let mut progress = advanced.progress;
+            progress.extend(next.progress);
+            advanced = Advanced { progress, ..next };
+        }
+        Ok(Advanced { opened: draft.opened(), ..advanced })
+    }
+
+    /// One event alone. A plugin that breaks leaves a line that says so, and the session where it was.
+    fn one_event(
         &self,
         caller: &Caller,
         pinned: &Pinned,
@@ -356,8 +412,8 @@ impl Host {
             },
             Err(fault) => fault.into(),
         };
-        // The line is worth keeping, and losing it to a conflict changes nothing.
-        if draft.fault(&event, &broken.to_string(), by).is_ok() {
+        // The line is worth keeping, and losing it to a conflict changes nothing. A session that does not begin has none.
+        if draft.is_of_a_session() && draft.fault(&event, &broken.to_string(), by).is_ok() {
             let _ = self.commit(draft);
         }
         Err(broken)

@@ -107,7 +107,7 @@ impl Host {
             match drive.carry(session, &request, (effects, time)).await {
                 Carried::Value(value, source) => {
                     let reply = Reply { request: request.id, value };
-                    if !self.handed_over(caller, &mut drive, effects, (&reply, source)).await? {
+                    if !self.handed_over(caller, &mut drive, effects, (&request.need, &reply, source)).await? {
                         break;
                     }
                 }
@@ -129,11 +129,11 @@ impl Host {
         caller: &Caller,
         drive: &mut Drive,
         effects: &E,
-        (reply, source): (&Reply, Source),
+        (asked, reply, source): (&str, &Reply, Source),
     ) -> Result<bool, Fault> {
         let Some(session) = drive.advanced.session else { return Ok(false) };
         // Closed meanwhile, by someone else or by the turn before.
-        let Some(next) = self.reply(caller, session, reply, source)? else { return Ok(true) };
+        let Some(next) = self.reply(caller, (session, asked), reply, source)? else { return Ok(true) };
         effects.tell(&next.progress).await;
         let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
         drive.waiting.extend(next.opened.iter().cloned());

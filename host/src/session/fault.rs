@@ -69,3 +69,22 @@ pub enum Fault {
     #[error("{0}")]
     Arguments(String),
 }
+
+impl Fault {
+    /// Whether the same event would break again: not what a busy machine, disk or neighbour did.
+    pub(super) fn would_recur(&self) -> bool {
+        match self {
+            Self::Call(CallFault::Time { .. }) | Self::Store(_) | Self::Busy(_) => false,
+            Self::Call(_)
+            | Self::Load(_)
+            | Self::Definition(_)
+            | Self::Lost { .. }
+            | Self::Full { .. }
+            | Self::Line { .. }
+            | Self::UnknownTool(_)
+            | Self::UnknownSession(_)
+            | Self::NothingAsked { .. }
+            | Self::Arguments(_) => true,
+        }
+    }
+}

@@ -6,11 +6,18 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::session::model::SessionId;
 use crate::waiting::may_block;
 
-/// The sessions that are being moved, and how many wait for each.
+/// The sessions that are being moved, each with its queue.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    held: Mutex<HashMap<SessionId, u32>>,
+    held: Mutex<HashMap<SessionId, Queue>>,
     released: Condvar,
+}
+
+/// Tickets: the next one to be given out, and the one whose turn it is.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    next: u64,
+    serving: u64,
 }
 
 /// A session that nobody else in this process moves meanwhile.
@@ -21,43 +28,40 @@ pub(super) struct Held<'l> {
 }
 
 impl Locks {
-    /// Waits for the session.
+    /// Waits for the session, in the order of arrival.
     pub(super) fn hold(&self, session: SessionId) -> Held<'_> {
-        if let Some(held) = self.hold_now(session) {
-            return held;
-        }
-        may_block(|| {
+        let ticket = {
             let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            while held.contains_key(&session) {
-                *held.entry(session).or_default() += 1;
-                held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
-                if let Some(waiting) = held.get_mut(&session) {
-                    *waiting = waiting.saturating_sub(1);
+            let queue = held.entry(session).or_insert(Queue { next: 0, serving: 0 });
+            queue.next += 1;
+            queue.next - 1
+        };
+        let turn = |held: &HashMap<SessionId, Queue>| held.get(&session).is_none_or(|q| q.serving == ticket);
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !turn(&held) {
+            drop(held);
+            may_block(|| {
+                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+                while !turn(&held) {
+                    held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
                 }
-            }
-            held.insert(session, 0);
-            Held { locks: self, session }
-        })
-    }
-
-    fn hold_now(&self, session: SessionId) -> Option<Held<'_>> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.contains_key(&session) {
-            return None;
+            });
         }
-        held.insert(session, 0);
-        Some(Held { locks: self, session })
+        Held { locks: self, session }
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let waited_for = {
-            let mut held = self.locks.held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.remove(&self.session).is_some_and(|waiting| waiting > 0)
-        };
-        if waited_for {
-            self.locks.released.notify_all();
+        let mut held = self.locks.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = held.get_mut(&self.session) {
+            queue.serving += 1;
+            if queue.serving == queue.next {
+                held.remove(&self.session);
+            } else {
+                drop(held);
+                self.locks.released.notify_all();
+            }
         }
     }
 }

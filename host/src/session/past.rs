@@ -1,5 +1,7 @@
 //! Looking back: entries by their number, the state after any of them, and every step with what it changed.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::caller::Caller;
@@ -11,6 +13,9 @@ use crate::limits::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX};
 use crate::plugin::contract;
 use crate::session::model::{Head, SessionId};
 use crate::store::Limit;
+
+/// Lines that are read at once on the way back from the end.
+const CHUNK_LINES: u64 = 16;
 
 /// One journal line, for a reader: what it says, and the state after it.
 #[derive(Debug, Clone)]
@@ -57,35 +62,62 @@ impl Host {
 
     /// Entries after a number, at most `limit`, as the contract's journal.
     pub(super) fn page(&self, head: &Head, after: Option<u32>, limit: u32) -> Result<contract::Journal, Fault> {
-        let limit = limit.clamp(1, PAGE_ENTRIES_MAX);
-        let after = after.unwrap_or_else(|| head.entries.saturating_sub(limit));
-        let mut entries = Vec::new();
-        if after < head.entries {
-            let mut next = self.line_of(head, after + 1)?;
-            let mut bytes = 0;
-            let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-            while next <= head.lines && entries.len() < wanted && bytes < PAGE_BYTES_MAX {
-                let chunk = self.store.lines(head.session, next, Limit { lines: 256, bytes: PAGE_BYTES_MAX })?;
-                if chunk.is_empty() {
+        let wanted = usize::try_from(limit.clamp(1, PAGE_ENTRIES_MAX)).unwrap_or(usize::MAX);
+        // Before its first commit a session has no lines to look at.
+        if head.lines == 0 || after.is_some_and(|after| after >= head.entries) {
+            return Ok(contract::Journal { total: head.entries, entries: Vec::new() });
+        }
+        let entries = match after {
+            Some(after) => self.entries_after(head, after, wanted)?,
+            None => self.newest_entries(head, wanted)?,
+        };
+        Ok(contract::Journal { total: head.entries, entries })
+    }
+
+    fn entries_after(&self, head: &Head, after: u32, wanted: usize) -> Result<Vec<contract::Kept>, Fault> {
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        let mut next = self.line_of(head, after + 1)?;
+        while next <= head.lines && entries.len() < wanted && bytes < PAGE_BYTES_MAX {
+            let chunk = self.store.lines(head.session, next, Limit { lines: 256, bytes: PAGE_BYTES_MAX })?;
+            if chunk.is_empty() {
+                break;
+            }
+            for line in &chunk {
+                entries.extend(kept(&row(head.session, next, line)?).filter(|k| k.seq > after));
+                next += 1;
+                bytes += line.len();
+                if entries.len() >= wanted || bytes >= PAGE_BYTES_MAX {
                     break;
                 }
-                for line in &chunk {
-                    let row = LineRow::decode(line).map_err(|e| Fault::Line {
-                        session: head.session,
-                        line: next,
-                        reason: e.to_string(),
-                    })?;
-                    entries.extend(kept(&row).filter(|k| k.seq > after));
-                    next += 1;
-                    bytes += line.len();
-                    if entries.len() >= wanted || bytes >= PAGE_BYTES_MAX {
-                        break;
-                    }
-                }
             }
-            entries.truncate(wanted);
         }
-        Ok(contract::Journal { total: head.entries, entries })
+        entries.truncate(wanted);
+        Ok(entries)
+    }
+
+    /// From the end backwards, so that large entries cost the oldest ones and not the newest.
+    fn newest_entries(&self, head: &Head, wanted: usize) -> Result<Vec<contract::Kept>, Fault> {
+        let (mut entries, mut bytes) = (VecDeque::new(), 0);
+        let mut end = head.lines;
+        while end > 0 && entries.len() < wanted && bytes < PAGE_BYTES_MAX {
+            let first = end.saturating_sub(CHUNK_LINES - 1).max(1);
+            let lines = usize::try_from(end - first + 1).unwrap_or(usize::MAX);
+            let chunk = self.store.lines(head.session, first, Limit { lines, bytes: usize::MAX })?;
+            for (n, line) in (first..).zip(&chunk).collect::<Vec<_>>().into_iter().rev() {
+                if entries.len() >= wanted || bytes >= PAGE_BYTES_MAX {
+                    break;
+                }
+                bytes += line.len();
+                kept(&row(head.session, n, line)?)
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .rev()
+                    .for_each(|k| entries.push_front(k));
+            }
+            end = first - 1;
+        }
+        let spare = entries.len().saturating_sub(wanted);
+        Ok(entries.into_iter().skip(spare).collect())
     }
 
     /// What `route` asked to have laid out; none if there is no such session for this caller, or no such entry in it.
@@ -107,7 +139,7 @@ impl Host {
         };
         let Some(head) = head else { return Ok(None) };
         let seq = moment.seq.unwrap_or(head.entries);
-        if seq == 0 || seq > head.entries {
+        if seq == 0 || seq > head.entries || head.lines == 0 {
             return Ok(None);
         }
         let n = self.line_of(&head, seq)?;
@@ -171,6 +203,11 @@ impl Host {
         }
         Ok(steps)
     }
+}
+
+/// A line that was read, as a row.
+fn row(session: SessionId, line: u64, bytes: &[u8]) -> Result<LineRow, Fault> {
+    LineRow::decode(bytes).map_err(|e| Fault::Line { session, line, reason: e.to_string() })
 }
 
 /// The entries on a line, numbered and stamped.

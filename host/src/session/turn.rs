@@ -46,6 +46,11 @@ impl Draft {
         &self.memories
     }
 
+    /// Whether the session was there before this draft.
+    pub(super) fn is_of_a_session(&self) -> bool {
+        self.expected > 0
+    }
+
     /// The newest line's turn, if it is one.
     pub(super) fn last_turn(&self) -> Option<TurnRow> {
         LineRow::decode(self.lines.last()?).ok()?.turn
@@ -69,7 +74,7 @@ impl Draft {
         let outcome = turn.outcome.as_ref().map(wire::outcome).transpose()?;
         let remember: Vec<wire::Raw> = turn.remember.iter().map(|m| wire::raw(m)).collect::<Result<_, _>>()?;
         let mut row = LineRow::after(&self.head, event.at, by);
-        let change = if row.n == 1 || row.n.is_multiple_of(SNAPSHOT_EVERY) {
+        let change = if row.n == 1 || event.seed.is_multiple_of(SNAPSHOT_EVERY) {
             None
         } else {
             change(&self.head.state, state.get())
@@ -208,6 +213,7 @@ pub(super) fn reply_hash(reply: &contract::Output) -> Result<String, BadAnswer> 
         wire::raw(content)?;
     }
     let flag: &[u8] = if reply.is_error { b"!" } else { b"." };
-    let content = reply.content.as_deref().unwrap_or_default();
-    Ok(Digest::of_parts(&[flag, reply.value.as_bytes(), b"\0", content.as_bytes()]).to_string())
+    let [content, headline] = [&reply.content, &reply.headline].map(|part| part.as_deref().unwrap_or_default());
+    let parts = [flag, reply.value.as_bytes(), b"\0", content.as_bytes(), b"\0", headline.as_bytes()];
+    Ok(Digest::of_parts(&parts).to_string())
 }

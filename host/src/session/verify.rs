@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::fault::Fault;
 use super::host::Host;
-use super::line::{self, LineRow};
+use super::line::{self, LineRow, TurnRow};
 use super::patch;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::session::model::{Digest, Head, SessionId};
@@ -60,6 +60,16 @@ pub enum Damage {
         /// The line of that turn.
         line: u64,
     },
+    /// Something else in the head is not what the last turn left.
+    Head {
+        /// `requests`, `current`, `outcome`, `window`, `memories` or `entries`.
+        field: String,
+    },
+    /// Memories are missing, or are not those that were remembered.
+    Memories {
+        /// The line of the turn that remembered them.
+        line: u64,
+    },
     /// What the session is pinned to is missing, or is not what its name says.
     Pinned {
         /// `plugin` or `definition`.
@@ -89,6 +99,8 @@ impl std::fmt::Display for Damage {
                 write!(f, "the journal does not begin from the plugin, definition and start that the head names")
             }
             Self::State { line } => write!(f, "the head's state is not the one that line {line} left"),
+            Self::Head { field } => write!(f, "the head's {field} are not what the last turn left"),
+            Self::Memories { line } => write!(f, "the memories that line {line} added are missing or altered"),
             Self::Pinned { what } => write!(f, "the {what} that the session is pinned to is missing or altered"),
             Self::OtherHead { lines } => {
                 write!(f, "the session is not the one whose head with {lines} lines was exported")
@@ -116,8 +128,11 @@ struct Walk<'h> {
     chain: Digest,
     next: u64,
     state: Value,
-    state_line: u64,
-    state_hash: Option<String>,
+    /// The last turn, and its line.
+    last: Option<(u64, TurnRow)>,
+    entries: u32,
+    /// Where memories were added: the line, how many there were after it, their hash.
+    remembered: Vec<(u64, u32, String)>,
     damages: Vec<Damage>,
 }
 
@@ -135,8 +150,9 @@ impl Host {
             chain: line::genesis(&head),
             next: 1,
             state: Value::Null,
-            state_line: 0,
-            state_hash: None,
+            last: None,
+            entries: 0,
+            remembered: Vec::new(),
             damages: Vec::new(),
         };
         let mut exported_chain = None;
@@ -171,6 +187,7 @@ impl Host {
         // Lines that could not be read are not lines that are gone.
         if read {
             walk.end();
+            self.memories_are_there(&mut walk)?;
         }
         for (what, digest) in [("plugin", head.plugin), ("definition", head.definition)] {
             let whole = self.store.blob(digest).is_ok_and(|b| b.is_some_and(|bytes| Digest::of(&bytes) == digest));
@@ -223,9 +240,12 @@ impl Walk<'_> {
             if Digest::of(written.as_bytes()).to_string() != turn.state_hash {
                 self.damages.push(Damage::State { line: n });
             }
-            self.state_hash = Some(turn.state_hash.clone());
-            self.state_line = n;
+            if let Some(hash) = &turn.remembered_hash {
+                self.remembered.push((n, turn.memories, hash.clone()));
+            }
+            self.last = Some((n, turn.clone()));
         }
+        self.entries = row.seq.saturating_sub(1) + u32::try_from(row.entries().len()).unwrap_or(u32::MAX);
     }
 
     fn end(&mut self) {
@@ -237,9 +257,62 @@ impl Walk<'_> {
         } else if self.chain != self.head.chain && self.damages.is_empty() {
             self.damages.push(Damage::Altered { line: found });
         }
-        let state = Digest::of(self.head.state.as_bytes()).to_string();
-        if found == counted && self.state_hash.as_ref().is_some_and(|hash| *hash != state) {
-            self.damages.push(Damage::State { line: self.state_line });
+        if found == counted
+            && let Some((line, turn)) = &self.last
+        {
+            if Digest::of(self.head.state.as_bytes()).to_string() != turn.state_hash {
+                self.damages.push(Damage::State { line: *line });
+            }
+            let other = differing(self.head, turn, self.entries);
+            self.damages.extend(other.into_iter().map(|field| Damage::Head { field: field.into() }));
         }
     }
+}
+
+impl Host {
+    fn memories_are_there(&self, walk: &mut Walk<'_>) -> Result<(), Fault> {
+        let mut first = 0;
+        for (line, total, hash) in std::mem::take(&mut walk.remembered) {
+            let (mut next, mut texts) = (first, Vec::new());
+            while next < total {
+                let more = self.store.memories(walk.head.session, next, total - next)?;
+                if more.is_empty() {
+                    break;
+                }
+                next = next.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX));
+                texts.extend(more);
+            }
+            let parts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            if next != total || Digest::of_parts(&parts).to_string() != hash {
+                walk.damages.push(Damage::Memories { line });
+            }
+            first = total;
+        }
+        Ok(())
+    }
+}
+
+/// What of a head is not as the last turn left it.
+fn differing(head: &Head, turn: &TurnRow, entries: u32) -> Vec<&'static str> {
+    let requests = turn.requests.iter().map(|r| (r.id.as_str(), r.need.get()));
+    let same_requests = requests.eq(head.requests.iter().map(|r| (r.id.as_str(), r.need.as_str())));
+    let same_outcome = match (&turn.outcome, &head.outcome) {
+        (None, None) => true,
+        (Some(row), Some(Ok(value))) => row.value.as_ref().is_some_and(|v| v.get() == value),
+        (Some(row), Some(Err(failure))) => {
+            row.failure.as_ref().is_some_and(|f| f.kind == failure.kind && f.message == failure.message)
+        }
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    [
+        ("requests", same_requests),
+        ("outcome", same_outcome),
+        ("current", turn.current == head.current),
+        ("window", turn.window == head.window),
+        ("memories", turn.memories == head.memories),
+        ("entries", entries == head.entries),
+    ]
+    .into_iter()
+    .filter_map(|(field, same)| (!same).then_some(field))
+    .collect()
 }

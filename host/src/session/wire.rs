@@ -245,6 +245,15 @@ pub fn completion(need: &str) -> Option<String> {
     object.get("completion").map(ToString::to_string)
 }
 
+/// What a kept need asks for, if it is something that no part of this host can get.
+#[must_use]
+pub fn beyond_this_host(need: &str) -> Option<&'static str> {
+    match need_kind(need)? {
+        NeedKind::Host { what } if what != "completion" => Some(what),
+        NeedKind::Answer { .. } | NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => None,
+    }
+}
+
 /// The schema of the value that a kept need asks for, if it asks for an answer.
 #[must_use]
 pub fn answer_schema(need: &str) -> Option<String> {

@@ -66,7 +66,7 @@ impl Store for Memory {
         let index = if query.unfinished { &kept.unfinished } else { &kept.by_start };
         let heads = index.iter().rev().filter_map(|(_, id)| kept.sessions.get(id)).map(|s| &s.head);
         let fitting = heads.filter(|head| fits(query, head)).take(query.limit);
-        Ok(fitting.map(|head| Listed::Head(Box::new(head.clone()))).collect())
+        Ok(fitting.map(|head| Listed::Head(Box::new(Head { state: String::new(), ..head.clone() }))).collect())
     }
 
     fn due(&self, now: Millis, limit: usize) -> Result<Vec<SessionId>, Fault> {

@@ -83,7 +83,7 @@ pub struct Query {
 /// An item of a listing.
 #[derive(Debug, Clone)]
 pub enum Listed {
-    /// A session.
+    /// A session, without its state.
     Head(Box<Head>),
     /// A record that cannot be read: whose it is and why.
     Unreadable(SessionId, String),

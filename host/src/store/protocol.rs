@@ -114,6 +114,11 @@ pub(super) enum Reply {
 }
 
 impl Call {
+    /// Whether it waits for the disk.
+    pub(super) fn syncs(&self) -> bool {
+        matches!(self, Self::Keep(_) | Self::Commit(_))
+    }
+
     /// Carries it out.
     pub(super) fn run(self, store: &impl Store) -> Result<Reply, Fault> {
         Ok(match self {

@@ -15,7 +15,7 @@ use super::protocol::{Call, Reply};
 use super::queue::lock;
 use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
-use crate::waiting::may_block_briefly;
+use crate::waiting::{may_block, may_block_briefly};
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
 pub(super) fn lock_path(directory: &Path) -> PathBuf {
@@ -54,13 +54,15 @@ impl Shared {
         let mut role = Arc::clone(&lock(&self.state).role);
         for _ in 0..RESENDS_MAX {
             let follower = match &*role {
+                Role::Owner(owner) if call.syncs() => return may_block_briefly(|| call.run(owner.local())),
                 Role::Owner(owner) => return call.run(owner.local()),
                 Role::Follower(follower) => follower,
             };
-            match follower.ask(&call) {
+            // The owner may be slow, or gone and to be succeeded.
+            match may_block(|| follower.ask(&call)) {
                 Ok(reply) => return Ok(reply),
                 Err(Miss::Fault(fault)) => return Err(fault),
-                Err(Miss::Lost) => role = self.next_role(&role)?,
+                Err(Miss::Lost) => role = may_block(|| self.next_role(&role))?,
             }
         }
         Err(Fault::Owner(format!("it went away {RESENDS_MAX} times during one call")))
@@ -174,8 +176,7 @@ impl Store for Shared {
     }
 
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
-        // A sync of the disk, or a way to the process that makes it.
-        let Reply::Commit(committed) = may_block_briefly(|| self.call(Call::Commit(Box::new(change))))? else {
+        let Reply::Commit(committed) = self.call(Call::Commit(Box::new(change)))? else {
             return odd();
         };
         Ok(committed)

@@ -14,6 +14,9 @@ pub(crate) fn at_load(function: &str, text: &str) {
 /// Harm in a turn.
 pub(crate) fn in_turn(what: &str, turn: &mut Turn) {
     harm(what);
+    if what.starts_with("reply trap") {
+        harm("trap");
+    }
     match what {
         "bad-state" => turn.state = "{not json".into(),
         "bad-reply" => turn.reply.value = "}".into(),

@@ -178,6 +178,10 @@ fn good(what: &str, n: u64, event: &Event, turn: &mut Turn) {
     };
     match what {
         "timer" => turn.requests.push(request(Need::Timer(event.at + n), None)),
+        // Its reply makes the probe trap: see `harm::in_turn`.
+        "bad-timer" => {
+            turn.requests.push(Request { id: "trap".into(), need: Need::Timer(event.at + n), deadline: None });
+        }
         "deadline" => turn.requests.push(request(question(Audience::Agent), Some(event.at + n))),
         "ask" => turn.requests.push(request(question(Audience::Either), None)),
         "upstream" => {

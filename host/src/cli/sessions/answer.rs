@@ -39,7 +39,7 @@ impl Answer {
         let request = self.asked(&head)?;
         let value = self.reply_value(request)?;
         let reply = Reply { request: request.id.clone(), value: Ok(value) };
-        if host.reply(&caller, head.session, &reply, Source::Operator)?.is_none() {
+        if host.reply(&caller, (head.session, &request.need), &reply, Source::Operator)?.is_none() {
             bail!(
                 "`{}` was answered by someone else just now; `wfhost sessions show {}` tells how",
                 request.id,
