@@ -215,3 +215,15 @@ fn one_reads_while_another_writes() {
     drop(writing.join().unwrap());
     assert_eq!(step(&mut reader, &session), 201);
 }
+
+#[test]
+fn a_server_that_ends_by_itself_leaves_the_store_closed() {
+    let folder = folder();
+    let mut client = start(folder.path());
+    begin(&mut client);
+    assert!(client.close().unwrap().success());
+    let again =
+        serve(folder.path()).stdin(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).output().unwrap();
+    let told = String::from_utf8(again.stderr).unwrap();
+    assert!(again.status.success() && !told.contains("was not closed"), "{told}");
+}

@@ -62,9 +62,11 @@ impl Serve {
             .enable_all()
             .build()
             .context("the threads that serve cannot be started")?;
+        let store = Arc::clone(host.store());
         let code = runtime.block_on(self.serve(host, places));
         // Calls that still run are given up with the process: each is one transaction, or none.
         runtime.shutdown_background();
+        store.close();
         code.map(|()| ExitCode::SUCCESS)
     }
 

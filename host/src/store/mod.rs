@@ -52,6 +52,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault>;
     /// One transaction: head, lines and memories, or none of them. Returns after it is durable.
     fn commit(&self, change: Change) -> Result<Committed, Fault>;
+    /// Leaves the store in order before the process ends; what is called afterwards is a fault. Without it nothing is lost,
+    /// but the next start has to look at the whole file.
+    fn close(&self) {}
     /// Sizes and the like, for `doctor`.
     fn report(&self) -> Result<Report, Fault>;
 }

@@ -41,6 +41,8 @@ struct State {
 enum Role {
     Owner(Owner),
     Follower(Follower),
+    /// This process is ending.
+    Closed,
 }
 
 impl Shared {
@@ -57,6 +59,7 @@ impl Shared {
                 Role::Owner(owner) if call.syncs() => return may_block_briefly(|| call.run(owner.local())),
                 Role::Owner(owner) => return call.run(owner.local()),
                 Role::Follower(follower) => follower,
+                Role::Closed => return Err(Fault::Io("this process is ending".into())),
             };
             // The owner may be slow, or gone and to be succeeded.
             match may_block(|| follower.ask(&call)) {
@@ -140,6 +143,12 @@ fn odd<T>() -> Result<T, Fault> {
 }
 
 impl Store for Shared {
+    fn close(&self) {
+        let role = std::mem::replace(&mut lock(&self.state).role, Arc::new(Role::Closed));
+        // The last who holds it closes the database; calls that still run go on to their end.
+        drop(role);
+    }
+
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
         let Reply::Head(head) = self.call(Call::Head(session))? else { return odd() };
         Ok(head.map(|head| *head))
