@@ -13,6 +13,8 @@ pub trait Driver {
     fn restart(&mut self, change: &Change) -> Result<()>;
     /// Calls a tool. `replies` are what the person at the client says when asked, one after the other.
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome>;
+    /// Looks once more at the sessions that the calls left: nothing may be amiss, and run again they give the same.
+    fn look_back(&mut self) -> Result<()>;
     /// The tools, as `tools/list` gives them.
     fn list_tools(&mut self) -> Result<Value>;
     /// The result of `initialize`. None: this driver has no such thing.

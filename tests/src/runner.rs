@@ -39,6 +39,7 @@ fn calls(case: &Case, steps: &[Step], driver: &mut dyn Driver) -> Result<Verdict
         call(case, step, driver, &mut bound)
             .map_err(|fault| fault.context(format!("call {} {}", index + 1, step.tool)))?;
     }
+    driver.look_back()?;
     Ok(Verdict::Met)
 }
 

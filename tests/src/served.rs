@@ -136,6 +136,20 @@ impl Driver for Served {
         Ok(CallOutcome { is_error: result["isError"] == json!(true), value, elicited })
     }
 
+    fn look_back(&mut self) -> Result<()> {
+        if let Some(client) = self.client.take() {
+            client.close()?;
+        }
+        for command in ["verify", "replay"] {
+            let output = self.command().args([command, "--json"]).output()?;
+            let report = String::from_utf8_lossy(&output.stdout);
+            // A case may leave no session, and then no data folder.
+            let none = report.is_empty() && !self.folder.path().join("data/wfhost").exists();
+            anyhow::ensure!(output.status.success() || none, "{command}: {report}");
+        }
+        Ok(())
+    }
+
     fn list_tools(&mut self) -> Result<Value> {
         Ok(self.client()?.request("tools/list", &json!({}))?["tools"].take())
     }

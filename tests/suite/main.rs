@@ -13,9 +13,11 @@
     reason = "tests"
 )]
 
+mod audit;
 mod cli;
 mod crash;
 mod dialects;
+mod flows;
 mod interop;
 mod library;
 mod mcp_http;

@@ -35,6 +35,8 @@ pub struct Clash {
     pub first: String,
     /// Who has it too, and is not.
     pub second: String,
+    /// Why it is not served, if not because another has it; then `first` is nobody.
+    pub reason: Option<String>,
 }
 
 /// A document and what became of it.
@@ -143,7 +145,12 @@ impl Catalogue {
                 let id = definition.about.id.clone();
                 if let Some(first) = seen.get(&(index, id.clone())) {
                     file.findings.push(repeated(&file.shown, &id, first));
-                    self.clashes.push(Clash { name: id, first: first.clone(), second: file.shown.clone() });
+                    self.clashes.push(Clash {
+                        name: id,
+                        first: first.clone(),
+                        second: file.shown.clone(),
+                        reason: None,
+                    });
                     continue;
                 }
                 seen.insert((index, id), file.shown.clone());
@@ -172,8 +179,9 @@ impl Catalogue {
                 Ok(tools) => tools.into_iter().for_each(|tool| self.publish_tool(tool, owner, &plugin)),
                 Err(fault) => self.clashes.push(Clash {
                     name: "tools".into(),
-                    first: fault.to_string(),
+                    first: String::new(),
                     second: plugin.about.name.clone(),
+                    reason: Some(fault.to_string()),
                 }),
             }
         }
@@ -184,13 +192,13 @@ impl Catalogue {
         let fits = (1..=TOOL_NAME_CHARS_MAX).contains(&tool.name.len())
             && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
         if !fits {
-            let first = format!("names are 1 to {TOOL_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -");
-            self.clashes.push(Clash { name: tool.name, first, second });
+            let reason = Some(format!("names are 1 to {TOOL_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -"));
+            self.clashes.push(Clash { name: tool.name, first: String::new(), second, reason });
             return;
         }
         if let Some(other) = self.tools.get(&tool.name) {
             let first = self.offered.get(other.owner).map(|o| o.plugin.about.name.clone()).unwrap_or_default();
-            self.clashes.push(Clash { name: tool.name, first, second });
+            self.clashes.push(Clash { name: tool.name, first, second, reason: None });
             return;
         }
         self.tools.insert(tool.name.clone(), Tool { tool, owner });

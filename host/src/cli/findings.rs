@@ -81,6 +81,9 @@ pub(crate) fn counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> (usize,
 /// Two that claim one name.
 pub(crate) fn clash(clash: &Clash) -> String {
     let [name, first, second] = [&clash.name, &clash.first, &clash.second].map(|text| plain(text));
+    if let Some(reason) = &clash.reason {
+        return format!("`{name}` of the plugin `{second}` is not served: {}", plain(reason));
+    }
     format!("`{name}` is claimed by `{first}` and by `{second}`: the first is served")
 }
 

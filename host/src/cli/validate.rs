@@ -97,8 +97,10 @@ pub(super) fn report(catalogue: &Catalogue, faults: &[FileFault], clashes: &[Cla
         })
         .collect();
     let unreadable = faults.iter().map(|f| json!({"place": f.place, "reason": f.reason})).collect::<Vec<_>>();
-    let clashes_shown =
-        clashes.iter().map(|c| json!({"name": c.name, "first": c.first, "second": c.second})).collect::<Vec<_>>();
+    let clashes_shown = clashes
+        .iter()
+        .map(|c| json!({"name": c.name, "first": c.first, "second": c.second, "reason": c.reason}))
+        .collect::<Vec<_>>();
     json!({
         "ok": errors == 0 && faults.is_empty() && clashes.is_empty() && !catalogue.files.is_empty(),
         "errors": errors,
