@@ -115,3 +115,14 @@ fn a_document_that_two_plugins_claim_names_both() {
     let told = findings(folder.path(), &["one.wasm", "two.wasm"]);
     assert!(told.contains("all/a.probe") && told.contains("`probe`") && told.contains("`prove`"), "{told}");
 }
+
+#[test]
+fn a_file_that_no_dialect_can_read_is_told_with_its_place() {
+    let folder = folder(&[("a.yaml", "x: [1,\ny: }\n"), ("b.yaml", "some: other\nthing: here\n")]);
+    let told = findings(folder.path(), &[]);
+    assert!(
+        told.contains("all/a.yaml:") && told.contains("[yaml-syntax]") && !told.contains("all/a.yaml: no plugin"),
+        "{told}"
+    );
+    assert!(told.contains("no plugin recognises this document"), "{told}");
+}

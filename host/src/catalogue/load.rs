@@ -289,12 +289,24 @@ impl Reader<'_> {
         let reading: Vec<&Chosen> = self.plugins.chosen.iter().filter(|c| c.reads(name)).collect();
         match reading.as_slice() {
             [only] => Ok((self.load(only)?, Vec::new())),
-            several => {
-                let names = several.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join(", ");
-                let help = format!("the plugins asked are {names}; a document of another dialect needs its `--plugin`");
-                Err(host_error("unknown-document", "no plugin recognises this document".into(), Some(help)))
-            }
+            several => Err(self.unreadable(several, document).unwrap_or_else(|| unknown(several))),
         }
+    }
+
+    /// What all plugins that read such files find first, if it is one kind of error at some place: then the document is
+    /// broken for each of them, whosever it was meant to be.
+    fn unreadable(&self, reading: &[&Chosen], document: &contract::Document) -> Option<contract::Diagnostic> {
+        let bundle = contract::Bundle { main: document.clone(), companions: Vec::new() };
+        let mut first: Option<contract::Diagnostic> = None;
+        for chosen in reading {
+            let compiled = self.plugins.load(chosen).ok()?.compile(&bundle).ok()?;
+            let error = compiled.diagnostics.into_iter().find(|d| d.severity == contract::Severity::Error)?;
+            if error.span.is_none() || first.as_ref().is_some_and(|first| first.code != error.code) {
+                return None;
+            }
+            first.get_or_insert(error);
+        }
+        first
     }
 
     fn asked(&self, chosen: &Chosen, document: &contract::Document) -> Result<Option<Claim>, contract::Diagnostic> {
@@ -411,6 +423,15 @@ fn companion_finding(shown: &str, diagnostic: contract::Diagnostic, bundle: &con
 
 fn finding(file: &str, diagnostic: contract::Diagnostic, bytes: &[u8]) -> Finding {
     Finding { file: file.to_owned(), diagnostic, bytes: bytes.into() }
+}
+
+fn unknown(asked: &[&Chosen]) -> contract::Diagnostic {
+    let names = asked.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join(", ");
+    let help = match asked {
+        [] => "no plugin that is loaded reads files of this name; name its own with `--plugin`".to_owned(),
+        _ => format!("the plugins asked are {names}; a document of another dialect needs its `--plugin`"),
+    };
+    host_error("unknown-document", "no plugin recognises this document".into(), Some(help))
 }
 
 fn repeated(file: &str, id: &str, first: &str) -> Finding {
