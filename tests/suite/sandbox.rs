@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use wfhost::plugin::{CallFault, LoadFault};
+use wfhost::limits::{DOCUMENT_BYTES_MAX, PluginLimits};
+use wfhost::plugin::contract::Call;
+use wfhost::plugin::{CallFault, LoadFault, Plugin, Runtime, RuntimeOptions};
 use wfhost::session::Fault;
 use wfhost_tests::lab::{Lab, PROBE, load};
 
@@ -151,4 +153,29 @@ fn short_calls_go_on_beside_endless_ones() {
     for thread in endless {
         assert!(matches!(thread.join().unwrap(), Fault::Call(CallFault::Time { .. } | CallFault::Instructions { .. })));
     }
+}
+
+/// Time and instructions are two limits, and each ends a loop by itself.
+#[test]
+fn the_clock_and_the_count_of_instructions_each_stop_a_loop() {
+    let stopped = |time_ms: u64, fuel: u64| {
+        let mut limits = PluginLimits::default();
+        (limits.call.time_ms, limits.call.fuel) = (time_ms, fuel);
+        let runtime = Arc::new(Runtime::new(RuntimeOptions { cache: None, limits }).unwrap());
+        let plugin = Plugin::from_bytes(&runtime, "probe", PROBE.into()).unwrap();
+        let args = json!({"route": "route loop"}).to_string();
+        plugin.route(&Call { tool: "probe_do".into(), args }, &[]).map(drop).unwrap_err()
+    };
+    assert!(matches!(stopped(60_000, 10_000_000), CallFault::Instructions { fuel: 10_000_000, .. }));
+    assert!(matches!(stopped(100, u64::MAX >> 1), CallFault::Time { limit_ms: 100, .. }));
+}
+
+#[test]
+fn a_document_that_is_too_large_is_told_and_its_neighbours_are_served() {
+    let large = "probe large\n".to_owned() + &" ".repeat(usize::try_from(DOCUMENT_BYTES_MAX).unwrap());
+    let lab = Lab::probe(&[("large.probe", &large), ("small.probe", "probe small")]).unwrap();
+    let catalogue = lab.host.catalogue();
+    assert_eq!(catalogue.offered[0].ids, ["small"]);
+    let told = catalogue.findings().next().unwrap();
+    assert!(told.file.ends_with("large.probe") && told.diagnostic.message.contains("8388608"), "{told:?}");
 }

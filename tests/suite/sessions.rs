@@ -248,3 +248,17 @@ fn a_timer_on_which_the_plugin_breaks_takes_no_call_with_it() {
     lab.call("probe_do", &json!({"do": "later", "session": session})).unwrap();
     assert_eq!(seen(&lab, &session).as_array().unwrap().last().unwrap(), "later");
 }
+
+#[test]
+fn a_refused_failure_leaves_its_request_open_and_is_not_sent_again() {
+    let lab = lab();
+    let session = started(&lab);
+    lab.call("probe_do", &json!({"do": "stubborn", "session": session})).unwrap();
+    for _ in 0..3 {
+        lab.call("probe_do", &json!({"do": "keep", "session": session})).unwrap();
+    }
+    let id: SessionId = session.parse().unwrap();
+    assert_eq!(lab.host.store().head(id).unwrap().unwrap().requests[0].id, "refuse");
+    let steps = lab.host.steps(&lab.caller, id).unwrap();
+    assert_eq!(steps.iter().filter(|s| s.line.refusal.is_some()).count(), 1);
+}

@@ -360,8 +360,10 @@ impl Host {
         draft: &mut Draft,
         mut advanced: Advanced,
     ) -> Result<Advanced, Fault> {
+        let mut refused: Vec<OpenRequest> = Vec::new();
         for _ in 0..ROUNDS_PER_CALL_MAX {
-            let wanted = draft.head.requests.iter().find_map(|r| Some((r.clone(), wire::beyond_this_host(&r.need)?)));
+            let opened = draft.opened().into_iter().filter(|r| !refused.contains(r));
+            let wanted = opened.filter_map(|r| wire::beyond_this_host(&r.need).map(|what| (r, what))).next();
             let Some((request, what)) = wanted else { break };
             let message = format!("this host has nobody to carry out a `{what}` request");
             let failure = contract::Failure { kind: contract::Mishap::Unavailable, message, detail: None };
@@ -369,8 +371,9 @@ impl Host {
             let incoming = Incoming { input: Input::Reply(reply), source: Source::Host };
             let next = self.one_event(caller, pinned, draft, incoming)?;
             if draft.head.requests.contains(&request) {
-                // Refused: it stays open, and is not sent again.
-                break;
+                // It stays open and is not sent again, now or at a later event.
+                refused.push(request);
+                continue;
             }
             let mut progress = advanced.progress;
             progress.extend(next.progress);

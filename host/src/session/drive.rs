@@ -162,13 +162,8 @@ impl Drive {
         request: &OpenRequest,
         (effects, time): (&E, Duration),
     ) -> Carried {
-        let Some(ask) = ask(session, request) else {
-            return if let Some(NeedKind::Host { what }) = wire::need_kind(&request.need) {
-                unavailable(what)
-            } else {
-                Carried::NotNow
-            };
-        };
+        // What no part of this host can get was answered in the turn's own transaction.
+        let Some(ask) = ask(session, request) else { return Carried::NotNow };
         let by_model = matches!(ask.what, Asked::Completion { .. });
         let source = if by_model { Source::Model } else { Source::Human };
         match effects.ask(&ask, time).await {
@@ -179,7 +174,8 @@ impl Drive {
             Answered::Unanswered(how) => Carried::Unanswered(how),
             Answered::Cannot if by_model => {
                 self.no_model = true;
-                unavailable("completion")
+                let message = "the client offers no model to carry out a `completion` request";
+                Carried::Value(Err(failure(Mishap::Unavailable, message)), Source::Host)
             }
             Answered::Cannot => Carried::NotNow,
             Answered::Later => {
@@ -200,11 +196,6 @@ pub fn ask(session: SessionId, request: &OpenRequest) -> Option<Ask> {
         NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => return None,
     };
     Some(Ask { session, request: request.id.clone(), what })
-}
-
-fn unavailable(what: &str) -> Carried {
-    let message = format!("this host has nobody to carry out a `{what}` request");
-    Carried::Value(Err(failure(Mishap::Unavailable, &message)), Source::Host)
 }
 
 fn failure(kind: Mishap, message: &str) -> Failure {

@@ -195,8 +195,7 @@ impl Host {
                 walk.damages.push(Damage::Pinned { what: what.into() });
             }
         }
-        if let Some((lines, chain)) = exported.filter(|(_, chain)| exported_chain != Some(*chain)) {
-            let _ = chain;
+        if let Some((lines, _)) = exported.filter(|(_, chain)| exported_chain != Some(*chain)) {
             walk.damages.push(Damage::OtherHead { lines });
         }
         Ok(Verdict {

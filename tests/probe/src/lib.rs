@@ -121,7 +121,8 @@ fn step(state: &Value, session: &Session, memory: &Memory, event: &Event) -> Res
             None => return Err(refusal("nothing-there")),
         }
     }
-    if what == "refuse" {
+    // A reply to the request `refuse` is refused, as is a call that says so.
+    if what == "refuse" || what.starts_with("reply refuse") {
         return Err(refusal("told-to"));
     }
     let count = state.get("count").and_then(Value::as_u64).unwrap_or(0) + 1;
@@ -184,9 +185,10 @@ fn good(what: &str, n: u64, event: &Event, turn: &mut Turn) {
         }
         "deadline" => turn.requests.push(request(question(Audience::Agent), Some(event.at + n))),
         "ask" => turn.requests.push(request(question(Audience::Either), None)),
-        "upstream" => {
+        "upstream" | "stubborn" => {
             let call = ToolCall { server: Some("nowhere".into()), tool: "t".into(), args: "{}".into() };
-            turn.requests.push(request(Need::Tool(call), None));
+            let id = if what == "stubborn" { "refuse" } else { "r" };
+            turn.requests.push(Request { id: id.into(), need: Need::Tool(call), deadline: None });
         }
         "remember" => {
             turn.remember = (0..n).map(|i| json!(i).to_string()).collect();
@@ -195,6 +197,7 @@ fn good(what: &str, n: u64, event: &Event, turn: &mut Turn) {
         "window" => turn.window = u32::try_from(n).unwrap_or(u32::MAX),
         "progress" => turn.progress = (0..n).map(|i| json!(format!("part {i}")).to_string()).collect(),
         "big" => turn.reply = output(&json!({"big": "x".repeat(usize::try_from(n).unwrap_or(0))})),
+        "keep" => good("stubborn", n, event, turn),
         "end" => turn.outcome = Some(Ok("\"done\"".into())),
         _ => {}
     }
