@@ -14,3 +14,4 @@ pub mod plugin;
 pub mod session;
 pub mod store;
 mod waiting;
+pub mod web;
