@@ -4,7 +4,7 @@
 //! - contract: `model` (its records), `Dialect`, `export!`
 //! - values: `value`, `json`, `python`
 //! - documents: `yaml`, `diagnostic`, `nearest`
-//! - running: `packed`, `template`, `reply`, `time`
+//! - running: `packed`, `template`, `reply`, `time`; `schema` (a feature): JSON Schema
 //! - tests: `native`, a host in memory that drives a dialect without wasm
 
 pub mod bindings;
@@ -19,6 +19,8 @@ pub mod nearest;
 pub mod packed;
 pub mod python;
 pub mod reply;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod template;
 pub mod time;
 pub mod value;
