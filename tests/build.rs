@@ -14,7 +14,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = tests.parent().ok_or("no folder above the tests")?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let target = out.ancestors().nth(4).ok_or("no target folder above OUT_DIR")?.join("guests");
-    println!("cargo:rerun-if-changed={}", root.join("guests").join("sdk").display());
+    for library in ["sdk", "jsonlogic"] {
+        println!("cargo:rerun-if-changed={}", root.join("guests").join(library).display());
+    }
     println!("cargo:rerun-if-changed={}", root.join("wit").display());
     for guest in GUESTS {
         println!("cargo:rerun-if-changed={}", tests.join(guest).display());

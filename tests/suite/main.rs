@@ -20,6 +20,7 @@ mod dialects;
 mod flows;
 mod interop;
 mod library;
+mod logic;
 mod mcp_http;
 mod mcp_more;
 mod mcp_stdio;

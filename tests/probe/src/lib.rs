@@ -6,9 +6,9 @@ mod harm;
 
 use serde_json::{Value, json};
 use wfhost_guest::model::{
-    Action, Audience, Bundle, Call, Compiled, Definition, Document, Event, Failure, Graph, Input, Journal, Keeping,
-    Memory, Moment, Need, Node, Output, Page, Question, Refusal, Request, Run, Session, Shape, Target, Tool, ToolCall,
-    Turn, Workflow,
+    Action, Audience, Bundle, Call, Compiled, Definition, Diagnostic, Document, Event, Failure, Graph, Input, Journal,
+    Keeping, Memory, Moment, Need, Node, Output, Page, Question, Refusal, Request, Run, Session, Shape, Target, Tool,
+    ToolCall, Turn, Workflow,
 };
 use wfhost_guest::{At, Dialect};
 
@@ -107,6 +107,15 @@ impl Dialect for Probe {
     fn trace(_at: At<'_>, journal: &Journal) -> Output {
         let entries: Vec<Value> = journal.entries.iter().map(|k| json!([k.seq, k.entry.kind])).collect();
         output(&json!({"total": journal.total, "entries": entries}))
+    }
+
+    /// The language `harm` does what an expression says when it is read.
+    fn evaluate(language: &str, expression: &str, context: &str) -> Result<String, Diagnostic> {
+        if language == "harm" {
+            harm::at_load("evaluate", expression);
+            return Ok(context.to_owned());
+        }
+        wfhost_jsonlogic::evaluate(expression, context)
     }
 }
 
