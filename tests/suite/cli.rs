@@ -370,7 +370,7 @@ fn a_plugin_is_inspected() {
     let desk = Desk::with(&[("x.wasm", "hello, world"), ("core.wasm", "\0asm\u{1}\0\0\0")]);
     let seen = desk.json(&["plugin", "inspect", "trees", "--json"]);
     assert_eq!(seen["ok"], true);
-    assert_eq!(seen["contract"], "0.1.0");
+    assert_eq!(seen["contract"], "0.2.0");
     assert_eq!(seen["imports"], serde_json::json!([]));
     assert_eq!(seen["about"]["name"], "trees");
     assert!(seen["limits"]["call"]["fuel"].as_u64().unwrap() > 0);

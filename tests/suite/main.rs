@@ -30,6 +30,7 @@ mod sandbox;
 mod sessions;
 mod tidy;
 mod verify;
+mod versions;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_wfhost-under-test");

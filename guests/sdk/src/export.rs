@@ -5,17 +5,20 @@ use crate::model::Interpreter;
 use crate::value::Value;
 
 /// Exports a dialect: `export!(Trees, include_str!("../about.json"))`, or with the JSON Schema of its documents as a
-/// third argument. Natively it only defines `interpreter()`, so that several dialects fit into one test binary.
+/// third argument, and a guide for a model that writes them (Markdown) as a fourth; an empty text is none. Natively it only defines `interpreter()`, so that several dialects fit into one test binary.
 #[macro_export]
 macro_rules! export {
     ($dialect:ident, $about:expr) => {
-        $crate::export!($dialect, $about, "");
+        $crate::export!($dialect, $about, "", "");
     };
     ($dialect:ident, $about:expr, $schema:expr) => {
+        $crate::export!($dialect, $about, $schema, "");
+    };
+    ($dialect:ident, $about:expr, $schema:expr, $skill:expr) => {
         /// Who this interpreter is, as the host learns it.
         #[must_use]
         pub fn interpreter() -> $crate::model::Interpreter {
-            $crate::export::interpreter($about, env!("CARGO_PKG_VERSION"), $schema)
+            $crate::export::interpreter($about, env!("CARGO_PKG_VERSION"), $schema, $skill)
         }
 
         #[cfg(target_arch = "wasm32")]
@@ -94,7 +97,7 @@ macro_rules! forward {
 }
 
 /// `describe` from the text of an `about.json`. A member that is missing reads as empty, which the host refuses at load.
-pub fn interpreter(about: &str, version: &str, schema: &str) -> Interpreter {
+pub fn interpreter(about: &str, version: &str, schema: &str, skill: &str) -> Interpreter {
     let about = json::read(about).unwrap_or(Value::Null);
     let word = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let list = |key: &str| {
@@ -109,5 +112,6 @@ pub fn interpreter(about: &str, version: &str, schema: &str) -> Interpreter {
         marks: list("marks"),
         languages: list("languages"),
         schema: (!schema.is_empty()).then(|| schema.to_owned()),
+        skill: (!skill.is_empty()).then(|| skill.to_owned()),
     }
 }

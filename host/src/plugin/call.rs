@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiter, Store, Trap, UpdateDeadline};
 
-use super::bindings::InterpreterPre;
 use super::fault::CallFault;
 use super::lane::Ticket;
 use super::runtime::Runtime;
@@ -80,11 +79,14 @@ where
     outcome.map(|(result,)| result).map_err(|error| fault(&error, store.data(), function.callee, limits))
 }
 
-/// Type-checks every function of the contract, on an instance that nothing is called in.
-pub(super) fn check(runtime: &Arc<Runtime>, pre: &InterpreterPre<Inside>) -> wasmtime::Result<()> {
+/// Makes an instance that nothing is called in, for a look at its types.
+pub(super) fn check(
+    runtime: &Arc<Runtime>,
+    instantiate: impl FnOnce(&mut Store<Inside>) -> wasmtime::Result<()>,
+) -> wasmtime::Result<()> {
     let _place = runtime.gate.enter();
     let _running = runtime.running();
-    pre.instantiate(&mut store(runtime, runtime.limits.load)).map(drop)
+    instantiate(&mut store(runtime, runtime.limits.load))
 }
 
 fn store(runtime: &Arc<Runtime>, limits: CallLimits) -> Store<Inside> {

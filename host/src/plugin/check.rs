@@ -6,12 +6,9 @@ use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
 use super::fault::LoadFault;
+use super::versions::{INTERFACE, Version};
 use crate::session::model::Digest;
 
-/// The interface that a plugin exports, without its version.
-pub(super) const INTERFACE: &str = "wfhost:engine/engine";
-/// The versions that this host speaks.
-pub(super) const SPOKEN: [&str; 1] = ["0.1.0"];
 /// The functions of the contract.
 pub(super) const FUNCTIONS: [&str; 12] = [
     "describe",
@@ -42,7 +39,7 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
-    /// The contract version it speaks, if it is one of ours.
+    /// The version of the contract that it says it speaks, known here or not.
     pub contract: Option<String>,
     /// What is in the way.
     pub findings: Vec<Finding>,
@@ -85,11 +82,9 @@ pub(super) fn look(engine: &Engine, plugin: &str, bytes: &[u8], component: &Comp
         let imports = imports.iter().map(|i| format!("`{i}`")).collect::<Vec<_>>().join(", ");
         findings.push(LoadFault::Imports { plugin: plugin.into(), imports });
     }
-    match contract.as_deref() {
-        Some(spoken) if SPOKEN.contains(&spoken) => {
-            findings.extend(missing(engine, plugin, component, spoken));
-        }
-        other => findings.push(LoadFault::Contract {
+    match (contract.as_deref().and_then(Version::of), contract.as_deref()) {
+        (Some(version), _) => findings.extend(missing(engine, plugin, component, version)),
+        (None, other) => findings.push(LoadFault::Contract {
             plugin: plugin.into(),
             found: other.map_or_else(
                 || {
@@ -100,7 +95,7 @@ pub(super) fn look(engine: &Engine, plugin: &str, bytes: &[u8], component: &Comp
                 },
                 |v| format!("wfhost:engine {v}"),
             ),
-            known: format!("wfhost:engine {}", SPOKEN.join(" and ")),
+            known: Version::spoken(),
         }),
     }
     Inspection { digest: Digest::of(bytes), bytes: bytes.len(), imports, exports, contract, findings }
@@ -117,8 +112,8 @@ fn version(export: &str) -> Option<&str> {
     export.strip_prefix(INTERFACE)?.strip_prefix('@')
 }
 
-fn missing(engine: &Engine, plugin: &str, component: &Component, version: &str) -> Option<LoadFault> {
-    let name = format!("{INTERFACE}@{version}");
+fn missing(engine: &Engine, plugin: &str, component: &Component, version: Version) -> Option<LoadFault> {
+    let name = version.interface();
     let ty = component.component_type();
     let item = ty.get_export(engine, &name)?;
     let ComponentItem::ComponentInstance(instance) = item.ty else {

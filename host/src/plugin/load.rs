@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Linker, Lower};
 
-use super::bindings::{InterpreterPre, contract};
+use super::bindings::contract;
 use super::call::{self, Callee, Function, Inside};
 use super::fault::{CallFault, LoadFault};
 use super::runtime::Runtime;
+use super::versions::Version;
 use super::{cache, check};
 use crate::limits::{CallLimits, PLUGIN_BYTES_MAX};
 use crate::session::model::Digest;
@@ -20,6 +21,8 @@ pub struct Plugin {
     indices: Indices,
     /// SHA-256 of the component.
     pub digest: Digest,
+    /// The version of the contract that it speaks.
+    pub speaks: Version,
     /// Who it says it is.
     pub about: contract::Interpreter,
     /// Where it came from, as the operator named it.
@@ -56,22 +59,22 @@ impl Plugin {
             reason: format!("{error:#}").lines().next().unwrap_or_default().to_owned(),
         };
         let pre = Linker::<Inside>::new(&runtime.engine).instantiate_pre(&component).map_err(shape)?;
-        // Holds the component against every record and function of the contract, once.
-        let whole = InterpreterPre::new(pre.clone()).map_err(shape)?;
-        call::check(runtime, &whole).map_err(shape)?;
-        let indices = Indices::of(&component).ok_or_else(|| LoadFault::Shape {
+        let (speaks, indices) = Indices::of(&component).ok_or_else(|| LoadFault::Shape {
             plugin: origin.into(),
             reason: "a function of the contract is missing".into(),
         })?;
+        // Holds the component against every record and function of its version, once.
+        speaks.check(runtime, &pre).map_err(shape)?;
         let function = Function {
             pre: &pre,
             index: indices.get("describe"),
             callee: Callee { plugin: origin, function: "describe" },
         };
-        let about: contract::Interpreter = call::call(runtime, function, runtime.limits.load, ())
+        let about = speaks
+            .describe(runtime, function, runtime.limits.load)
             .map_err(|fault| LoadFault::Describe { plugin: origin.into(), reason: fault.to_string() })?;
         named(origin, &about)?;
-        Ok(Self { runtime: Arc::clone(runtime), pre, indices, digest, about, origin: origin.into(), bytes })
+        Ok(Self { runtime: Arc::clone(runtime), pre, indices, digest, speaks, about, origin: origin.into(), bytes })
     }
 
     fn run<P, R>(&self, function: &'static str, limits: CallLimits, params: P) -> Result<R, CallFault>
@@ -224,12 +227,11 @@ fn named(origin: &str, about: &contract::Interpreter) -> Result<(), LoadFault> {
 struct Indices(Vec<(&'static str, ComponentExportIndex)>);
 
 impl Indices {
-    fn of(component: &Component) -> Option<Self> {
-        let interface = check::SPOKEN
-            .iter()
-            .find_map(|version| component.get_export_index(None, format!("{}@{version}", check::INTERFACE)))?;
+    fn of(component: &Component) -> Option<(Version, Self)> {
+        let export = |version: Version| Some((version, component.get_export_index(None, version.interface())?));
+        let (version, interface) = Version::ALL.into_iter().find_map(export)?;
         let index = |name: &'static str| Some((name, component.get_export_index(Some(&interface), name)?));
-        check::FUNCTIONS.into_iter().map(index).collect::<Option<_>>().map(Self)
+        Some((version, Self(check::FUNCTIONS.into_iter().map(index).collect::<Option<_>>()?)))
     }
 
     #[expect(clippy::expect_used, reason = "`of` has all names of `FUNCTIONS`, and no other is asked for")]

@@ -10,6 +10,7 @@ mod fault;
 mod lane;
 mod load;
 mod runtime;
+mod versions;
 
 pub use bindings::contract;
 pub use builtin::{Builtin, builtins};
@@ -18,3 +19,4 @@ pub use check::{Finding, Inspection, inspect};
 pub use fault::{CallFault, LoadFault};
 pub use load::Plugin;
 pub use runtime::{Runtime, RuntimeOptions};
+pub use versions::Version;
