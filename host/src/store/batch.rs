@@ -1,10 +1,11 @@
-//! One write transaction for a batch of jobs: each is checked against what is there, including what earlier jobs of the
-//! batch wrote, and then written. After the checks only the disk can fail, and then all of the batch fails.
+//! The jobs of a batch: each is checked against what is there, including what earlier jobs of the batch wrote, and then
+//! written. After the checks only the disk can fail, and then all of the batch fails. A job can be written down in the log
+//! and read again.
 
-use redb::{Database, ReadableTable};
+use redb::ReadableTable;
 
+use super::codec::{Broken, Reader, Writer};
 use super::format::{self, Label, Stub};
-use super::limits::QUICK_REPAIR_BYTES_MIN;
 use super::tables::{self, Writable};
 use super::trouble::Trouble;
 use super::{Change, Committed, Fault};
@@ -79,51 +80,83 @@ impl Job {
     }
 }
 
-/// Writes a batch durably and answers each of its jobs.
-pub(super) fn run(
-    database: &Database,
-    file_bytes: u64,
-    jobs: &[&Job],
-) -> Result<Vec<Result<Committed, Fault>>, Trouble> {
-    let mut transaction = database.begin_write()?;
-    // INVARIANT: past this size on every commit, not on some: only the newest commit before a crash counts, so one made
-    // without it costs the walk that all the others paid to avoid.
-    transaction.set_quick_repair(file_bytes >= QUICK_REPAIR_BYTES_MIN);
-    let mut answers = Vec::with_capacity(jobs.len());
-    let mut written = false;
-    {
-        let mut tables = Writable::open(&transaction)?;
-        for job in jobs {
-            let (answer, wrote) = match job {
-                Job::Keep { digest, record } => (Ok(Committed::Done), keep(&mut tables, *digest, record)?),
-                Job::Change(change) => match standing(&tables, change)? {
-                    Standing::Next(old) => {
-                        apply(&mut tables, change, old)?;
-                        (Ok(Committed::Done), true)
-                    }
-                    Standing::Known => (Ok(Committed::Done), false),
-                    Standing::Elsewhere => (Ok(Committed::Conflict), false),
-                    Standing::Unreadable(fault) => (Err(fault), false),
-                },
-            };
-            written |= wrote;
-            answers.push(answer);
+/// Jobs as the body of a log's record.
+pub(super) fn put(writer: &mut Writer, jobs: &[&Job]) {
+    writer.many(jobs, |writer, job| match job {
+        Job::Keep { digest, record } => {
+            writer.byte(0);
+            writer.exact(&digest.0);
+            writer.bytes(record);
         }
+        Job::Change(change) => {
+            writer.byte(1);
+            writer.exact(&change.stub.session.to_bytes());
+            writer.number(change.expected);
+            writer.bytes(&change.label);
+            writer.bytes(&change.row);
+            writer.many(&change.line_records, |writer, record| writer.bytes(record));
+            writer.many(&change.memory_records, |writer, record| writer.bytes(record));
+        }
+    });
+}
+
+/// Jobs from the body of a log's record.
+pub(super) fn read(body: &[u8]) -> Result<Vec<Job>, Unread> {
+    let mut reader = Reader(body);
+    let mut jobs = Vec::new();
+    for _ in 0..reader.size()? {
+        jobs.push(match reader.byte()? {
+            0 => Job::Keep { digest: Digest(reader.exact()?), record: reader.bytes()?.to_vec() },
+            1 => Job::Change(Box::new(take_change(&mut reader)?)),
+            _ => return Err(Broken("there is no job of that kind").into()),
+        });
     }
-    // What a job found in place was durable already, unless an earlier job of this very batch put it there.
-    if written {
-        transaction.commit()?
-    } else {
-        transaction.abort()?
-    }
-    Ok(answers)
+    reader.end()?;
+    Ok(jobs)
+}
+
+/// A log's record cannot be read: a newer wfhost wrote it, or something else did.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unread {
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+fn take_change(reader: &mut Reader<'_>) -> Result<Prepared, Unread> {
+    let session = SessionId::from_bytes(reader.exact()?);
+    let (expected, label, row) = (reader.number()?, reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
+    let stub = format::read_stub(&row, session)?;
+    let records = |reader: &mut Reader<'_>| reader.many(|reader| reader.bytes().map(<[u8]>::to_vec));
+    let (line_records, memory_records) = (records(reader)?, records(reader)?);
+    let numbered = (expected.saturating_add(1)..).zip(&line_records);
+    let lines = numbered.map(|(number, record)| format::read_line(record, session, number));
+    Ok(Prepared { expected, stub, label, row, lines: lines.collect::<Result<_, _>>()?, line_records, memory_records })
+}
+
+/// Checks a job and writes it. The answer, and whether anything was written.
+pub(super) fn carry_out(tables: &mut Writable<'_>, job: &Job) -> Result<Result<(Committed, bool), Fault>, Trouble> {
+    let change = match job {
+        Job::Keep { digest, record } => return Ok(Ok((Committed::Done, keep(tables, *digest, record)?))),
+        Job::Change(change) => change,
+    };
+    Ok(match standing(tables, change)? {
+        Standing::Next(old) => {
+            apply(tables, change, old)?;
+            Ok((Committed::Done, true))
+        }
+        Standing::Known => Ok((Committed::Done, false)),
+        Standing::Elsewhere => Ok((Committed::Conflict, false)),
+        Standing::Unreadable(fault) => Err(fault),
+    })
 }
 
 fn keep(tables: &mut Writable<'_>, digest: Digest, record: &[u8]) -> Result<bool, Trouble> {
-    if tables.blobs.get(&digest.0)?.is_some() {
+    if tables.blobs()?.get(&digest.0)?.is_some() {
         return Ok(false);
     }
-    tables.blobs.insert(&digest.0, record)?;
+    tables.blobs()?.insert(&digest.0, record)?;
     Ok(true)
 }
 
@@ -139,14 +172,14 @@ enum Standing {
     Unreadable(Fault),
 }
 
-fn standing(tables: &Writable<'_>, change: &Prepared) -> Result<Standing, Trouble> {
+fn standing(tables: &mut Writable<'_>, change: &Prepared) -> Result<Standing, Trouble> {
     let session = change.stub.session;
-    let Some(row) = tables.heads.get(&session.to_bytes())? else {
-        return Ok(if change.expected == 0 { Standing::Next(None) } else { Standing::Elsewhere });
-    };
-    let old = match format::read_stub(row.value(), session) {
-        Ok(old) => old,
-        Err(fault) => return Ok(Standing::Unreadable(fault)),
+    let stub = tables.heads()?.get(&session.to_bytes())?.map(|row| format::read_stub(row.value(), session));
+    let old = match stub {
+        None if change.expected == 0 => return Ok(Standing::Next(None)),
+        None => return Ok(Standing::Elsewhere),
+        Some(Err(fault)) => return Ok(Standing::Unreadable(fault)),
+        Some(Ok(old)) => old,
     };
     if old.lines == change.expected {
         return Ok(match misfit(change, &old) {
@@ -175,14 +208,14 @@ fn misfit(change: &Prepared, old: &Stub) -> Option<Fault> {
 /// Whether this very change was written before, be it the newest or not: a caller whose connection broke sends it again,
 /// and meanwhile the session may have gone on. A line is bound to all lines before it, so equal lines at the same place
 /// are the same change.
-fn known(tables: &Writable<'_>, change: &Prepared, old: &Stub) -> Result<bool, Trouble> {
+fn known(tables: &mut Writable<'_>, change: &Prepared, old: &Stub) -> Result<bool, Trouble> {
     let after = change.stub.lines;
     if change.lines.is_empty() || old.lines < after || (old.lines == after && old.chain != change.stub.chain) {
         return Ok(false);
     }
     let session = change.stub.session;
     for (number, line) in (change.expected + 1..).zip(&change.lines) {
-        let Some(record) = tables.lines.get(&tables::line_key(session, number))? else {
+        let Some(record) = tables.lines()?.get(&tables::line_key(session, number))? else {
             return Ok(false);
         };
         if format::read_line(record.value(), session, number)? != *line {
@@ -195,23 +228,23 @@ fn known(tables: &Writable<'_>, change: &Prepared, old: &Stub) -> Result<bool, T
 fn apply(tables: &mut Writable<'_>, change: &Prepared, old: Option<Stub>) -> Result<(), Trouble> {
     let new = &change.stub;
     let session = new.session;
-    tables.heads.insert(&session.to_bytes(), change.row.as_slice())?;
+    tables.heads()?.insert(&session.to_bytes(), change.row.as_slice())?;
     for (number, record) in (change.expected + 1..).zip(&change.line_records) {
-        tables.lines.insert(&tables::line_key(session, number), record.as_slice())?;
+        tables.lines()?.insert(&tables::line_key(session, number), record.as_slice())?;
     }
     let remembered = old.map_or(0, |old| old.memories);
     for (index, record) in (remembered..).zip(&change.memory_records) {
-        tables.memories.insert(&tables::memory_key(session, index), record.as_slice())?;
+        tables.memories()?.insert(&tables::memory_key(session, index), record.as_slice())?;
     }
     let start = tables::time_key(new.started, session);
     if old.is_none() {
-        tables.starts.insert(&start, change.label.as_slice())?;
+        tables.starts()?.insert(&start, change.label.as_slice())?;
     }
     let was_open = old.is_some_and(|old| !old.finished);
     if was_open && new.finished {
-        tables.unfinished.remove(&start)?;
+        tables.unfinished()?.remove(&start)?;
     } else if !was_open && !new.finished {
-        tables.unfinished.insert(&start, change.label.as_slice())?;
+        tables.unfinished()?.insert(&start, change.label.as_slice())?;
     }
     index_due(tables, session, old.and_then(|old| old.due), new.due)
 }
@@ -226,10 +259,10 @@ fn index_due(
         return Ok(());
     }
     if let Some(old) = old {
-        tables.due.remove(&tables::time_key(old, session))?;
+        tables.due()?.remove(&tables::time_key(old, session))?;
     }
     if let Some(new) = new {
-        tables.due.insert(&tables::time_key(new, session), ())?;
+        tables.due()?.insert(&tables::time_key(new, session), ())?;
     }
     Ok(())
 }

@@ -12,6 +12,11 @@ pub(super) fn database(directory: &Path) -> PathBuf {
     directory.join("store.redb")
 }
 
+/// The log beside a database's file.
+pub(super) fn log(database: &Path) -> PathBuf {
+    database.with_extension("log")
+}
+
 /// The fault that this error at this path is.
 pub(super) fn fault(path: &Path, error: &io::Error) -> Fault {
     Fault::Directory { path: path.display().to_string(), reason: format!("{error}; {REMEDY}") }

@@ -9,8 +9,10 @@ use crate::session::model::{Digest, Failure, Head, Line, Millis, OpenRequest, Ou
 
 /// The version that every record is written in.
 pub(super) const VERSION: u8 = 1;
-/// The version of the file as a whole: which tables there are and what their keys mean.
-pub(super) const FILE_VERSION: u32 = 1;
+/// The version of the file as a whole: which tables there are and what their keys mean. Since version 2 it goes by a log.
+pub(super) const FILE_VERSION: u32 = 2;
+/// Since this version the file says how far it has come in its log.
+pub(super) const LOGGED_VERSION: u32 = 2;
 /// How many bytes of the SHA-256 guard a record. It is against decay, not against an attacker: the chain is for that.
 const SUM_BYTES: usize = 4;
 

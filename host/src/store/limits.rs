@@ -17,9 +17,13 @@ pub(super) const CHANGE_BYTES_MAX: usize = 48 << 20;
 /// Bytes of pages that the database keeps in memory unless told otherwise. The system's own cache is below it, and a read
 /// from there takes microseconds: more here buys little and counts against every process that serves.
 pub(super) const CACHE_BYTES: usize = 8 << 20;
-/// From this file size on every commit also writes down which pages are free, so that opening after a crash need not
-/// walk the file. Below it the walk is short, and a lone commit is spared a second sync.
-pub(super) const QUICK_REPAIR_BYTES_MIN: u64 = 128 << 20;
+/// LIMIT: bytes of the log. When it is full the database is synced, which holds up the commits of that moment: a longer log
+/// makes that rarer and longer.
+pub(super) const LOG_BYTES_MAX: u64 = 8 << 20;
+/// LIMIT: bytes of a batch in the log. A larger one goes into the database at once.
+pub(super) const LOG_RECORD_BYTES_MAX: usize = 1 << 20;
+/// The log grows in steps of so many bytes until it has reached its length for the first time.
+pub(super) const LOG_STEP_BYTES: u64 = 256 << 10;
 /// Up to this file size an opened file is verified page by page. A larger one is verified after a crash only, and by
 /// each record's own checksum when it is read.
 pub(super) const VERIFY_BYTES_MAX: u64 = 32 << 20;

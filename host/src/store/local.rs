@@ -5,30 +5,38 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
 use redb::backends::{FileBackend, InMemoryBackend};
-use redb::{Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend};
+use redb::{
+    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend,
+    WriteTransaction,
+};
 
 use super::backend::{Gauge, Gauged};
-use super::batch::{self, Job};
+use super::batch::Job;
+use super::desk::Desk;
 use super::format;
 use super::limits::{
     ANSWER_BYTES_MAX, BLOB_BYTES_MAX, CHANGE_BYTES_MAX, ELECTION_MAX, ELECTION_PAUSE, VERIFY_BYTES_MAX,
 };
-use super::queue::Queue;
+use super::log::Ledger;
+use super::queue::{Queue, lock};
 use super::tables::{self, Readable};
 use super::trouble::{self, Trouble};
 use super::{Change, Committed, Durability, Fault, Limit, Listed, Options, Query, Report, Store};
+use crate::clock::{Clock as _, System};
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
 
 /// The store on a database that only this process has open.
 pub struct Local {
     database: Database,
     queue: Queue<Job, Result<Committed, Fault>>,
+    desk: Mutex<Desk>,
     gauge: Arc<Gauge>,
+    log_gauge: Arc<Gauge>,
     place: String,
     role: &'static str,
     /// The first fault of file or disk. After it nothing is read or written: what the pages hold is not known.
@@ -62,15 +70,22 @@ impl Local {
     /// The store in this file, which is made if it is missing. Another process must not have it open.
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, Fault> {
         let place = path.display().to_string();
+        let log = super::directory::log(path);
         match std::fs::metadata(path) {
             Ok(found) if found.len() == 0 => return Err(trouble::damaged(&place, "the file is empty")),
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => begin(path, options)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if log.exists() {
+                    return Err(trouble::damaged(&place, "it is missing, and its log is there"));
+                }
+                begin(path, options)?;
+            }
             Err(error) => return Err(super::directory::fault(path, &error)),
         }
         let begun = Instant::now();
         loop {
-            let opened = Self::open_with_backend(backend(path, false)?, Expect::Tables, &place, options);
+            let backends = (backend(path, false)?, Some(log_backend(&log)?));
+            let opened = Self::open_with_backends(backends, Expect::Tables, &place, options);
             // A process that was killed lets go of its files one after the other: it may still have this one for a moment.
             match opened {
                 Err(Fault::Owner(_)) if begun.elapsed() < ELECTION_MAX => thread::sleep(ELECTION_PAUSE),
@@ -79,7 +94,7 @@ impl Local {
         }
     }
 
-    /// The store on any backend: for tests that stop the world at a chosen write.
+    /// The store on any backend, without a log: every commit is one of the database.
     #[doc(hidden)]
     pub fn open_with_backend(
         backend: impl StorageBackend,
@@ -87,24 +102,42 @@ impl Local {
         place: &str,
         options: &Options,
     ) -> Result<Self, Fault> {
-        let gauge = Arc::new(Gauge::default());
+        Self::open_with_backends((backend, None::<InMemoryBackend>), expect, place, options)
+    }
+
+    /// The store on any two backends, for the database and for its log: for tests that stop the world at a chosen write.
+    #[doc(hidden)]
+    pub fn open_with_backends(
+        (backend, log): (impl StorageBackend, Option<impl StorageBackend>),
+        expect: Expect,
+        place: &str,
+        options: &Options,
+    ) -> Result<Self, Fault> {
+        let [gauge, log_gauge] = [(); 2].map(|()| Arc::new(Gauge::default()));
+        let backend = Gauged { inner: backend, gauge: Arc::clone(&gauge), synced: true };
         let synced = options.durability == Durability::PowerLoss;
-        let backend = Gauged { inner: backend, gauge: Arc::clone(&gauge), synced };
-        let opened = catch_unwind(AssertUnwindSafe(|| database(backend, place, options)));
+        let log = log.map(|inner| Gauged { inner, gauge: Arc::clone(&log_gauge), synced });
+        let opened = catch_unwind(AssertUnwindSafe(|| -> Result<(Database, Desk), Trouble> {
+            let database = database(backend, place, options)?;
+            let ledger = match expect {
+                Expect::Nothing => furnish(&database)?,
+                Expect::Tables => verify(&database, place)?,
+            };
+            let desk = match log {
+                Some(log) => Desk::logged(&database, ledger, (Box::new(log), options.log_bytes), place)?,
+                None => Desk::plain(ledger),
+            };
+            Ok((database, desk))
+        }));
         let opened = opened.unwrap_or_else(|_| Err(Trouble::Fault(trouble::panicked(place))));
-        let ready = opened.and_then(|database| {
-            let checked = catch_unwind(AssertUnwindSafe(|| match expect {
-                Expect::Nothing => furnish(&database),
-                Expect::Tables => verify(&database, place),
-            }));
-            checked.unwrap_or_else(|_| Err(Trouble::Fault(trouble::panicked(place)))).map(|()| database)
-        });
-        let database = ready.map_err(|trouble| match trouble {
+        let (database, desk) = opened.map_err(|trouble| match trouble {
             Trouble::Fault(fault) => fault,
-            Trouble::Database(error) => trouble::fault(place, &error, gauge.failure.get()),
+            Trouble::Database(error) => {
+                trouble::fault(place, &error, gauge.failure.get().or_else(|| log_gauge.failure.get()))
+            }
         })?;
-        let (queue, broken) = (Queue::new(), OnceLock::new());
-        Ok(Self { database, queue, gauge, place: place.to_owned(), role: "owner", broken })
+        let (queue, broken, desk) = (Queue::new(), OnceLock::new(), Mutex::new(desk));
+        Ok(Self { database, queue, desk, gauge, log_gauge, place: place.to_owned(), role: "owner", broken })
     }
 
     /// Runs an operation on the database. A failure of the disk is remembered; a page that makes no sense is the matter
@@ -116,13 +149,18 @@ impl Local {
         let fault = match catch_unwind(AssertUnwindSafe(operation)) {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(Trouble::Fault(fault))) => return Err(fault),
-            Ok(Err(Trouble::Database(error))) => trouble::fault(&self.place, &error, self.gauge.failure.get()),
+            Ok(Err(Trouble::Database(error))) => trouble::fault(&self.place, &error, self.words()),
             Err(_) => trouble::panicked(&self.place),
         };
         if matches!(fault, Fault::Io(_)) {
             return Err(self.broken.get_or_init(|| fault).clone());
         }
         Err(fault)
+    }
+
+    /// The system's words for the first failure.
+    fn words(&self) -> Option<&String> {
+        self.gauge.failure.get().or_else(|| self.log_gauge.failure.get())
     }
 
     /// A snapshot. INVARIANT: single rows are read with `get_owned` only: what plain `get` gives does not keep the
@@ -135,8 +173,8 @@ impl Local {
     #[cfg(test)]
     pub(super) fn put_row(&self, session: SessionId, record: &[u8]) {
         let transaction = self.database.begin_write().unwrap();
-        let mut tables = tables::Writable::open(&transaction).unwrap();
-        tables.heads.insert(&session.to_bytes(), record).unwrap();
+        let mut tables = tables::Writable::new(&transaction);
+        tables.heads().unwrap().insert(&session.to_bytes(), record).unwrap();
         drop(tables);
         transaction.commit().unwrap();
     }
@@ -149,12 +187,21 @@ impl Local {
         transaction.commit().unwrap();
     }
 
+    /// Leaves the file as it was before there was a log.
+    #[cfg(test)]
+    pub(super) fn forget_log(&self) {
+        *lock(&self.desk) = Desk::plain(Ledger { id: [0; 16], applied: 0, open: false });
+        let transaction = self.database.begin_write().unwrap();
+        tables::mark(&transaction, 1).unwrap();
+        tables::drop_ledger(&transaction).unwrap();
+        transaction.commit().unwrap();
+    }
+
     fn submit(&self, job: Job) -> Result<Committed, Fault> {
         let bytes = job.bytes();
         self.queue.submit(job, bytes, |batch| {
             let jobs: Vec<&Job> = batch.iter().map(|seat| &seat.job).collect();
-            let length = self.gauge.length.load(Ordering::Relaxed);
-            let answers = self.guarded(|| batch::run(&self.database, length, &jobs));
+            let answers = self.guarded(|| lock(&self.desk).run(&self.database, &jobs));
             answers.unwrap_or_else(|fault| {
                 // Whatever stopped a batch as a whole, nothing more is written: what the pages hold is not known.
                 let fault = self.broken.get_or_init(|| fault);
@@ -180,18 +227,42 @@ impl Local {
     }
 }
 
+impl Drop for Local {
+    /// Leaves the database whole without its log. Where that fails, the log has what is missing.
+    fn drop(&mut self) {
+        if self.broken.get().is_none() {
+            let _ = self.guarded(|| lock(&self.desk).close(&self.database));
+        }
+    }
+}
+
 /// Makes the file under another name first: one that has its own name has its tables, whenever the power went.
 fn begin(path: &Path, options: &Options) -> Result<(), Fault> {
     let draft = path.with_extension("new");
     let place = draft.display().to_string();
     let local = Local::open_with_backend(backend(&draft, true)?, Expect::Nothing, &place, options)?;
-    let closed = local.database.close();
-    closed.map_err(|error| trouble::fault(&place, &error.into(), local.gauge.failure.get()))?;
-    let settled = std::fs::rename(&draft, path).and_then(|()| match path.parent() {
+    // What it holds is synced already; closing only spares the next opening a look at the whole file.
+    drop(local);
+    let settled = std::fs::rename(&draft, path).and_then(|()| settle(path));
+    settled.map_err(|error| super::directory::fault(path, &error))
+}
+
+/// Sees to it that a file's name is on the disk.
+fn settle(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
         Some(parent) if cfg!(unix) => std::fs::File::open(parent)?.sync_all(),
         Some(_) | None => Ok(()),
-    });
-    settled.map_err(|error| super::directory::fault(path, &error))
+    }
+}
+
+/// The log's file, made if it is missing.
+fn log_backend(path: &Path) -> Result<FileBackend, Fault> {
+    if path.exists() {
+        return backend(path, false);
+    }
+    let made = backend(path, true)?;
+    settle(path).map_err(|error| super::directory::fault(path, &error))?;
+    Ok(made)
 }
 
 fn backend(path: &Path, anew: bool) -> Result<FileBackend, Fault> {
@@ -218,17 +289,25 @@ fn database<B: StorageBackend>(backend: Gauged<B>, place: &str, options: &Option
     Ok(builder.create_with_backend(backend)?)
 }
 
-/// All tables, and the version they are of.
-fn furnish(database: &Database) -> Result<(), Trouble> {
+/// All tables, the version they are of, and a name for the store.
+fn furnish(database: &Database) -> Result<Ledger, Trouble> {
     let transaction = database.begin_write()?;
-    drop(tables::Writable::open(&transaction)?);
-    tables::mark(&transaction, format::FILE_VERSION)?;
+    tables::Writable::new(&transaction).furnish()?;
+    let ledger = name(&transaction)?;
     transaction.commit()?;
-    Ok(())
+    Ok(ledger)
 }
 
-/// All tables are there, as full as they should be, and of a version that this wfhost knows.
-fn verify(database: &Database, place: &str) -> Result<(), Trouble> {
+/// Gives a store its name and the newest version.
+fn name(transaction: &WriteTransaction) -> Result<Ledger, Trouble> {
+    let ledger = Ledger { id: System.entropy().to_be_bytes(), applied: 0, open: false };
+    tables::mark(transaction, format::FILE_VERSION)?;
+    tables::put_ledger(transaction, &ledger)?;
+    Ok(ledger)
+}
+
+/// All tables are there, as full as they should be, and of a version that this wfhost knows. Gives what is said of the log.
+fn verify(database: &Database, place: &str) -> Result<Ledger, Trouble> {
     let reading = Readable(database.begin_read()?);
     let version =
         reading.meta()?.get_owned(tables::FORMAT)?.and_then(|row| row.value().try_into().ok().map(u32::from_be_bytes));
@@ -249,7 +328,20 @@ fn verify(database: &Database, place: &str) -> Result<(), Trouble> {
     reading.blobs()?;
     reading.unfinished()?;
     reading.due()?;
-    Ok(())
+    let ledger = reading.meta()?.get_owned(tables::LEDGER)?;
+    drop(reading);
+    if let Some(record) = ledger {
+        let body = format::unwrap(record.value(), &|| format!("what the store `{place}` says of its log"))?;
+        return Ledger::read(body).map_err(|broken| trouble::damaged(place, &broken.to_string()).into());
+    }
+    if version >= format::LOGGED_VERSION {
+        return Err(Trouble::Fault(trouble::damaged(place, "it does not say how far it has come")));
+    }
+    // Of a time before there was a log.
+    let transaction = database.begin_write()?;
+    let ledger = name(&transaction)?;
+    transaction.commit()?;
+    Ok(ledger)
 }
 
 fn wanted(query: &Query, label: format::Label<'_>) -> bool {
@@ -380,7 +472,7 @@ impl Store for Local {
             Ok(Report {
                 place: self.place.clone(),
                 role: self.role.to_owned(),
-                bytes: self.gauge.length.load(Ordering::Relaxed),
+                bytes: [&self.gauge, &self.log_gauge].iter().map(|gauge| gauge.length.load(Ordering::Relaxed)).sum(),
                 sessions: reading.heads()?.len()?,
                 unfinished: reading.unfinished()?.len()?,
             })

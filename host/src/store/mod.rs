@@ -4,12 +4,14 @@
 mod backend;
 mod batch;
 mod codec;
+mod desk;
 mod directory;
 #[cfg(unix)]
 mod follower;
 mod format;
 mod limits;
 mod local;
+mod log;
 mod memory;
 #[cfg(unix)]
 mod owner;
@@ -196,8 +198,8 @@ pub enum Durability {
     /// When it survives the loss of power.
     #[default]
     PowerLoss,
-    /// When it survives the end of the process, however it comes. After a loss of power the file may be damaged: for
-    /// machines that are thrown away.
+    /// When it survives the end of the process, however it comes. After a loss of power the newest commits may be missing,
+    /// or the log may be damaged: for machines that are thrown away.
     Process,
 }
 
@@ -206,6 +208,8 @@ pub enum Durability {
 pub struct Options {
     /// Bytes of pages kept in memory.
     pub cache_bytes: usize,
+    /// Bytes of the log. When it is full the database is synced.
+    pub log_bytes: u64,
     /// When a commit counts as done.
     pub durability: Durability,
     /// How long the process that owns the store may leave a call of this one unanswered before that is a fault.
@@ -218,6 +222,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             cache_bytes: limits::CACHE_BYTES,
+            log_bytes: limits::LOG_BYTES_MAX,
             durability: Durability::default(),
             patience: limits::OWNER_SILENCE_MAX,
             notice: Arc::new(|_| {}),
@@ -228,7 +233,8 @@ impl Default for Options {
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Options");
-        shown.field("cache_bytes", &self.cache_bytes).field("durability", &self.durability);
+        shown.field("cache_bytes", &self.cache_bytes).field("log_bytes", &self.log_bytes);
+        shown.field("durability", &self.durability);
         shown.field("patience", &self.patience).finish_non_exhaustive()
     }
 }

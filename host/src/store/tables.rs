@@ -3,6 +3,8 @@
 
 use redb::{ReadOnlyTable, ReadTransaction, Table, TableDefinition, TableError, WriteTransaction};
 
+use super::format;
+use super::log::Ledger;
 use crate::session::model::{Millis, SessionId};
 
 type Bytes = &'static [u8];
@@ -22,11 +24,13 @@ const STARTS: TableDefinition<'static, Key<24>, Bytes> = TableDefinition::new("s
 const UNFINISHED: TableDefinition<'static, Key<24>, Bytes> = TableDefinition::new("unfinished");
 /// due time, session.
 const DUE: TableDefinition<'static, Key<24>, ()> = TableDefinition::new("due");
-/// `format` -> version of the file, four bytes big-endian.
+/// `format` -> version of the file, four bytes big-endian; `log` -> the ledger.
 const META: TableDefinition<'static, &str, Bytes> = TableDefinition::new("meta");
 
 /// The name of the file version's row.
 pub(super) const FORMAT: &str = "format";
+/// The name of the ledger's row.
+pub(super) const LEDGER: &str = "log";
 
 /// A journal line's key.
 pub(super) fn line_key(session: SessionId, number: u64) -> [u8; 24] {
@@ -67,34 +71,74 @@ pub(super) fn time_session(key: &[u8; 24]) -> SessionId {
     SessionId::from_bytes(key.last_chunk::<16>().copied().unwrap_or_default())
 }
 
-/// The tables that a change touches, within one write transaction.
+/// The tables that a change touches, within one write transaction; each is opened when it is first wanted.
 pub(super) struct Writable<'t> {
-    pub(super) heads: Table<'t, Key<16>, Bytes>,
-    pub(super) lines: Table<'t, Key<24>, Bytes>,
-    pub(super) memories: Table<'t, Key<20>, Bytes>,
-    pub(super) blobs: Table<'t, Key<32>, Bytes>,
-    pub(super) starts: Table<'t, Key<24>, Bytes>,
-    pub(super) unfinished: Table<'t, Key<24>, Bytes>,
-    pub(super) due: Table<'t, Key<24>, ()>,
+    transaction: &'t WriteTransaction,
+    heads: Option<Table<'t, Key<16>, Bytes>>,
+    lines: Option<Table<'t, Key<24>, Bytes>>,
+    memories: Option<Table<'t, Key<20>, Bytes>>,
+    blobs: Option<Table<'t, Key<32>, Bytes>>,
+    starts: Option<Table<'t, Key<24>, Bytes>>,
+    unfinished: Option<Table<'t, Key<24>, Bytes>>,
+    due: Option<Table<'t, Key<24>, ()>>,
+}
+
+macro_rules! opened_when_wanted {
+    ($($name:ident: $definition:ident, $key:ty, $value:ty;)*) => {$(
+        pub(super) fn $name(&mut self) -> Result<&mut Table<'t, $key, $value>, TableError> {
+            if self.$name.is_none() {
+                self.$name = Some(self.transaction.open_table($definition)?);
+            }
+            self.$name.as_mut().ok_or_else(|| TableError::TableDoesNotExist(stringify!($name).to_owned()))
+        }
+    )*};
 }
 
 impl<'t> Writable<'t> {
-    pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, TableError> {
-        Ok(Self {
-            heads: transaction.open_table(HEADS)?,
-            lines: transaction.open_table(LINES)?,
-            memories: transaction.open_table(MEMORIES)?,
-            blobs: transaction.open_table(BLOBS)?,
-            starts: transaction.open_table(STARTS)?,
-            unfinished: transaction.open_table(UNFINISHED)?,
-            due: transaction.open_table(DUE)?,
-        })
+    pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
+        let (heads, lines, memories, blobs) = (None, None, None, None);
+        Self { transaction, heads, lines, memories, blobs, starts: None, unfinished: None, due: None }
+    }
+
+    /// Opens all of them, so that they are there.
+    pub(super) fn furnish(&mut self) -> Result<(), TableError> {
+        self.heads()?;
+        self.lines()?;
+        self.memories()?;
+        self.blobs()?;
+        self.starts()?;
+        self.unfinished()?;
+        self.due()?;
+        Ok(())
+    }
+
+    opened_when_wanted! {
+        heads: HEADS, Key<16>, Bytes;
+        lines: LINES, Key<24>, Bytes;
+        memories: MEMORIES, Key<20>, Bytes;
+        blobs: BLOBS, Key<32>, Bytes;
+        starts: STARTS, Key<24>, Bytes;
+        unfinished: UNFINISHED, Key<24>, Bytes;
+        due: DUE, Key<24>, ();
     }
 }
 
 /// Sets down the file's version.
 pub(super) fn mark(transaction: &WriteTransaction, version: u32) -> Result<(), redb::Error> {
     transaction.open_table(META)?.insert(FORMAT, version.to_be_bytes().as_slice())?;
+    Ok(())
+}
+
+/// Sets down how far the database has come.
+pub(super) fn put_ledger(transaction: &WriteTransaction, ledger: &Ledger) -> Result<(), redb::Error> {
+    transaction.open_table(META)?.insert(LEDGER, format::wrap(&ledger.bytes()).as_slice())?;
+    Ok(())
+}
+
+/// Takes the ledger out.
+#[cfg(test)]
+pub(super) fn drop_ledger(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    transaction.open_table(META)?.remove(LEDGER)?;
     Ok(())
 }
 

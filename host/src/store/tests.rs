@@ -1,6 +1,7 @@
 //! Tests of the store within one process, and what they share: made-up sessions, and changes that add up.
 
 mod crash;
+mod disk;
 mod format;
 mod local;
 #[cfg(unix)]

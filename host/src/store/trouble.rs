@@ -27,13 +27,20 @@ macro_rules! from_database {
         }
     )*};
 }
-from_database!(Error StorageError TableError TransactionError CommitError DatabaseError);
+from_database!(Error StorageError TableError TransactionError CommitError DatabaseError SetDurabilityError);
 
-const RESTORE: &str = "move it away to begin anew, or put a copy in its place";
+const RESTORE: &str = "move it and its log away to begin anew, or put a copy of both in their place";
+const RESTORE_LOG: &str =
+    "put the log and the store of one time in place; without its log a store lacks what was confirmed last";
 
 /// The place is damaged: these words say how it shows.
 pub(super) fn damaged(place: &str, reason: &str) -> Fault {
     Fault::Damaged { path: place.to_owned(), reason: format!("{reason}; {RESTORE}") }
+}
+
+/// The log of the store at this place is damaged.
+pub(super) fn damaged_log(place: &str, reason: &str) -> Fault {
+    Fault::Damaged { path: format!("{place}, its log"), reason: format!("{reason}; {RESTORE_LOG}") }
 }
 
 /// A panic of the database crate: it does that on pages that make no sense.

@@ -208,7 +208,35 @@ fn an_unreadable_record_hides_no_other() {
 fn a_store_of_a_newer_wfhost_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
-    Local::open(&path, &Options::default()).unwrap().put_version(2);
+    Local::open(&path, &Options::default()).unwrap().put_version(3);
     let fault = Local::open(&path, &Options::default()).unwrap_err();
-    assert!(matches!(&fault, Fault::Newer { found: 2, known: 1, what } if what.contains("store.redb")), "{fault}");
+    assert!(matches!(&fault, Fault::Newer { found: 3, known: 2, what } if what.contains("store.redb")), "{fault}");
+}
+
+#[test]
+fn a_store_of_a_time_before_there_was_a_log_goes_on_with_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    let local = Local::open(&path, &Options::default()).unwrap();
+    let first = commit(&local, next(&head(id(1), 1), &["one"]));
+    local.forget_log();
+    drop(local);
+    std::fs::remove_file(folder.path().join("store.log")).unwrap();
+    let local = Local::open(&path, &Options::default()).unwrap();
+    assert_eq!(local.head(id(1)).unwrap().as_ref(), Some(&first));
+    let second = commit(&local, next(&first, &["two"]));
+    let third = commit(&local, next(&second, &["three"]));
+    drop(local);
+    let local = Local::open(&path, &Options::default()).unwrap();
+    assert_eq!(local.head(id(1)).unwrap(), Some(third));
+}
+
+#[test]
+fn a_log_without_its_store_is_not_taken_for_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    commit(&Local::open(&path, &Options::default()).unwrap(), next(&head(id(1), 1), &["one"]));
+    std::fs::remove_file(&path).unwrap();
+    let fault = Local::open(&path, &Options::default()).unwrap_err();
+    assert!(matches!(&fault, Fault::Damaged { reason, .. } if reason.contains("its log is there")), "{fault}");
 }

@@ -67,7 +67,7 @@ fn only_its_owner_may_look_into_the_directory() {
     let _store = opened(&directory);
     let rights = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(rights(&directory), 0o700);
-    for name in ["store.redb", "lock", "socket"] {
+    for name in ["store.redb", "store.log", "lock", "socket"] {
         assert_eq!(rights(&directory.join(name)), 0o600, "{name}");
     }
 }
