@@ -46,6 +46,8 @@ pub const TICK: Duration = Duration::from_millis(5);
 pub const FAST_TICKS: u64 = 2;
 /// How long a call pauses once when it leaves the fast lane, so that another thread takes over the rest of its thread's work.
 pub const HANDOVER: Duration = Duration::from_millis(2);
+/// Tool calls in one trial of a document that is not saved.
+pub const AUTHORED_CALLS_MAX: usize = 64;
 /// A plugin file may have so many bytes: as many as the store keeps of one.
 pub const PLUGIN_BYTES_MAX: u64 = 48 << 20;
 /// A document, companions each, may have so many bytes.

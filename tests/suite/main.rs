@@ -14,6 +14,7 @@
 )]
 
 mod audit;
+mod authoring;
 mod cli;
 mod crash;
 mod dialects;

@@ -26,6 +26,29 @@ pub struct Finding {
     pub bytes: Arc<[u8]>,
 }
 
+impl Finding {
+    /// The finding for machines.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let d = &self.diagnostic;
+        let at = |p: &contract::Position| serde_json::json!({"line": p.line, "column": p.column});
+        let severity = match d.severity {
+            contract::Severity::Error => "error",
+            contract::Severity::Warning => "warning",
+            contract::Severity::Note => "note",
+        };
+        serde_json::json!({
+            "severity": severity,
+            "code": d.code,
+            "message": d.message,
+            "help": d.help,
+            "subject": d.subject,
+            "file": self.file,
+            "span": d.span.as_ref().map(|s| serde_json::json!({"start": at(&s.start), "end": at(&s.end)})),
+        })
+    }
+}
+
 /// Two things with one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clash {
@@ -121,6 +144,16 @@ impl Catalogue {
         }
         catalogue.offer(plugins, before);
         Ok(catalogue)
+    }
+
+    /// A catalogue of one document that is not on disk, as if it stood in this folder under this name. Files of the folder
+    /// that belong to it are read.
+    #[must_use]
+    pub fn of_draft(plugins: &Plugins, folder: &Path, name: &str, bytes: Vec<u8>) -> Self {
+        let found = Found { shown: name.to_owned(), path: name.to_owned(), bytes: Ok(bytes) };
+        let mut catalogue = Self { files: Reader { plugins, folder, before: None }.files(&[found]), ..Self::default() };
+        catalogue.offer(plugins, None);
+        catalogue
     }
 
     /// What a plugin of this name offers.

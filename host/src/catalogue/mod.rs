@@ -2,12 +2,14 @@
 //! name. A catalogue is never changed; a new one takes its place.
 
 mod definition;
+mod draft;
 mod folder;
 mod load;
 mod plugins;
 mod watch;
 
 pub use definition::{Definition, DefinitionFault};
+pub use draft::{Draft, SaveFault, save};
 pub use folder::{FileFault, Found, read};
 pub use load::{Catalogue, Clash, File, Finding, Offered, Tool};
 pub use plugins::{Chosen, Plugins};

@@ -12,6 +12,8 @@ use crate::plugin::{Builtin, LoadFault, Plugin, Runtime, builtins, contract};
 pub struct Chosen {
     /// Its name.
     pub name: String,
+    /// Languages whose expressions it evaluates.
+    pub languages: Vec<String>,
     files: Vec<String>,
     marks: Vec<String>,
     source: Source,
@@ -29,6 +31,8 @@ struct About {
     files: Vec<String>,
     #[serde(default)]
     marks: Vec<String>,
+    #[serde(default)]
+    languages: Vec<String>,
 }
 
 /// The plugins of this host.
@@ -76,6 +80,7 @@ impl Plugins {
         let plugin = Plugin::from_file(&self.runtime, path)?;
         Ok(Chosen {
             name: plugin.about.name.clone(),
+            languages: plugin.about.languages.clone(),
             files: plugin.about.files.clone(),
             marks: plugin.about.marks.clone(),
             source: Source::Loaded,
@@ -120,6 +125,7 @@ impl Chosen {
             .map_err(|e| LoadFault::Describe { plugin: builtin.name.into(), reason: format!("its about.json: {e}") })?;
         Ok(Self {
             name: builtin.name.into(),
+            languages: about.languages,
             files: about.files,
             marks: about.marks,
             source: Source::Builtin(*builtin),

@@ -1,6 +1,6 @@
 //! Findings about documents, for people and for machines.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::excerpt::excerpt;
 use super::place::severity;
@@ -27,22 +27,7 @@ pub(crate) fn text(finding: &Finding) -> String {
 
 /// The same for machines.
 pub(crate) fn json(finding: &Finding) -> Value {
-    let d = &finding.diagnostic;
-    let span = d.span.as_ref().map(|s| {
-        json!({
-            "start": {"line": s.start.line, "column": s.start.column},
-            "end": {"line": s.end.line, "column": s.end.column},
-        })
-    });
-    json!({
-        "severity": severity(d.severity),
-        "code": d.code,
-        "message": d.message,
-        "help": d.help,
-        "subject": d.subject,
-        "file": finding.file,
-        "span": span,
-    })
+    finding.to_json()
 }
 
 /// The one line that says whether a document can be served: `OK   PATH (id=ID)` or `FAIL PATH: WHY`.
@@ -89,5 +74,10 @@ pub(crate) fn clash(clash: &Clash) -> String {
 
 /// `1 document`, `2 documents`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+    counted_as(n, noun, &format!("{noun}s"))
+}
+
+/// `1 entry`, `2 entries`.
+pub(crate) fn counted_as(n: usize, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
 }

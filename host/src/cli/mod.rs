@@ -2,6 +2,7 @@
 //! exit code; the rest of the crate sees none of them.
 
 mod doctor;
+mod eval;
 mod excerpt;
 mod findings;
 mod outline;
@@ -10,6 +11,7 @@ mod plugin;
 mod primer;
 mod print;
 mod replay;
+mod run;
 mod serve;
 mod sessions;
 mod snippet;
@@ -57,6 +59,10 @@ enum Command {
     Validate(validate::Validate),
     /// Draw a workflow: for Mermaid, Graphviz or the terminal.
     Viz(viz::Viz),
+    /// Call one tool of a document in memory, and show entry by entry what happens.
+    Run(run::Run),
+    /// Evaluate an expression of a language that a plugin speaks.
+    Eval(eval::Eval),
     /// Look at sessions, and answer what they ask. Works beside a running server.
     Sessions(sessions::Sessions),
     /// Check journals: was anything altered, cut, put in or copied?
@@ -101,6 +107,8 @@ pub fn main() -> ExitCode {
         Command::Serve(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Viz(command) => command.run(),
+        Command::Run(command) => command.run(),
+        Command::Eval(command) => command.run(),
         Command::Sessions(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Replay(command) => command.run(),

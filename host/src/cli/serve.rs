@@ -43,6 +43,9 @@ pub(super) struct Serve {
     /// Take the answer to a question that a person can answer from a person only, never from the agent.
     #[arg(long)]
     human_only: bool,
+    /// Let clients try documents and save them into the served folder. Whoever can call this server can then change its procedures.
+    #[arg(long)]
+    authoring: bool,
     /// The name under which clients see this server.
     #[arg(long, value_name = "NAME", default_value = "wfhost")]
     name: String,
@@ -77,7 +80,7 @@ impl Serve {
 
     async fn serve(self, host: Arc<Host>, places: Watch) -> Result<()> {
         let channel = if self.http.is_some() { "http" } else { "stdio" };
-        let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit };
+        let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit, authoring: self.authoring };
         let server = Server::new(Arc::clone(&host), options);
         let ending = CancellationToken::new();
         end_on_signals(&ending);

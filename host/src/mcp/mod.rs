@@ -2,6 +2,7 @@
 //! host and back; it opens no store and sees no sandbox.
 
 mod ask;
+mod authoring;
 mod capped;
 mod changes;
 mod convert;

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use super::ask::{self, Asker};
 use super::changes::{Listeners, Subscribed};
 use super::logs::{Level, LevelParams};
-use super::{convert, edge, model, redeem, views};
+use super::{authoring, convert, edge, model, redeem, views};
 use crate::limits::TOOL_CALLS_AT_ONCE_MAX;
 use crate::session::{Caller, Driven, Fault, Host, OwnSessions};
 use crate::store::{Listed, Query};
@@ -37,11 +37,13 @@ pub struct ServerOptions {
     pub channel: &'static str,
     /// Whether people are asked through the client where it can.
     pub elicit: bool,
+    /// Whether clients may try documents and save them.
+    pub authoring: bool,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { name: "wfhost".into(), channel: "stdio", elicit: true }
+        Self { name: "wfhost".into(), channel: "stdio", elicit: true, authoring: false }
     }
 }
 
@@ -131,6 +133,10 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(context);
         let tool = params.name.as_ref();
+        if let Some(work) = self.authors().and_then(|()| authoring::Work::of(tool)) {
+            let output = work.carry_out(self, &caller, params.arguments.unwrap_or_default()).await;
+            return Ok(stamped(convert::output(&output), self, context).into());
+        }
         let args = params.arguments.as_ref().map_or_else(|| "{}".to_owned(), |a| serde_json::json!(a).to_string());
         let bound = ask::bound(&caller.owner, tool, &args);
         let asker = self.asker(context);
@@ -175,7 +181,17 @@ impl Server {
     }
 
     fn listed(&self) -> Vec<Tool> {
-        self.shared.host.catalogue().tools.values().filter_map(|t| convert::tool(&t.tool)).collect()
+        let catalogue = self.shared.host.catalogue();
+        let own = self.authors().map(|()| authoring::tools()).unwrap_or_default();
+        let taken = |name: &str| own.iter().any(|tool| tool.name == name);
+        let others = catalogue.tools.values().filter(|t| !taken(&t.tool.name)).filter_map(|t| convert::tool(&t.tool));
+        let others: Vec<Tool> = others.collect();
+        others.into_iter().chain(own.iter().filter_map(convert::tool)).collect()
+    }
+
+    /// Something, if clients may write documents.
+    fn authors(&self) -> Option<()> {
+        self.shared.options.authoring.then_some(())
     }
 
     fn implementation(&self) -> Implementation {
@@ -224,7 +240,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.host.catalogue().tools.get(name).and_then(|t| convert::tool(&t.tool))
+        self.listed().into_iter().find(|tool| tool.name == name)
     }
 
     async fn call_tool(

@@ -28,7 +28,7 @@ pub struct Host {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) locks: Locks,
     pub(super) options: HostOptions,
-    plugins: Plugins,
+    plugins: Arc<Plugins>,
     places: Vec<PathBuf>,
     catalogue: RwLock<Arc<Catalogue>>,
     by_digest: Mutex<HashMap<Digest, Arc<Plugin>>>,
@@ -57,8 +57,25 @@ impl Host {
             clock,
             locks: Locks::default(),
             options,
-            plugins,
+            plugins: Arc::new(plugins),
             places,
+            catalogue: RwLock::new(Arc::new(catalogue)),
+            by_digest: Mutex::default(),
+            definitions: Mutex::default(),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// A host of its own, in memory, over documents that are not served: to try them out. It shares the plugins and the clock
+    /// and nothing else, and reaches no upstream server.
+    pub fn trial(&self, catalogue: Catalogue) -> Result<Self, Fault> {
+        Ok(Self {
+            store: crate::store::open_ephemeral()?,
+            clock: Arc::clone(&self.clock),
+            locks: Locks::default(),
+            options: self.options,
+            plugins: Arc::clone(&self.plugins),
+            places: Vec::new(),
             catalogue: RwLock::new(Arc::new(catalogue)),
             by_digest: Mutex::default(),
             definitions: Mutex::default(),

@@ -108,7 +108,7 @@ impl Answer {
 }
 
 /// Whether the question is for a text, so that `5` means the text and not the number. Without a word on it, it is.
-fn wants_text(schema: &Value, value: &str) -> bool {
+pub(in crate::cli) fn wants_text(schema: &Value, value: &str) -> bool {
     if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
         let among = |choice: &Value| choice.as_str() == Some(value);
         return choices.iter().any(among) || choices.iter().all(Value::is_string);

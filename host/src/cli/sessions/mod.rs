@@ -13,7 +13,9 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
+pub(super) use answer::wants_text;
 pub(super) use trace::joined;
+pub(super) use waits::{choices, waits};
 
 use super::{Data, place, print};
 use crate::session::Host;

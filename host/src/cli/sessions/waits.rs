@@ -5,7 +5,7 @@ use crate::session::model::{Head, OpenRequest};
 use crate::session::wire::{NeedKind, need_kind};
 
 /// One clause for each thing that it waits for; how it ended, if it has.
-pub(super) fn waits(head: &Head) -> Vec<String> {
+pub(in crate::cli) fn waits(head: &Head) -> Vec<String> {
     if head.outcome.is_some() {
         return vec![format!("nothing: it has {}", super::standing(head))];
     }
@@ -38,7 +38,7 @@ fn who(audience: &str) -> &'static str {
 }
 
 /// The values that may be chosen, if they are few and simple.
-fn choices(schema: &str) -> String {
+pub(in crate::cli) fn choices(schema: &str) -> String {
     let schema = super::parsed(schema);
     let Some(values) = schema.get("enum").and_then(|e| e.as_array()) else { return String::new() };
     let values: Vec<String> = values.iter().map(crate::cli::outline::inline).collect();
