@@ -29,6 +29,7 @@ mod official;
 mod reload;
 mod sandbox;
 mod sessions;
+mod skills;
 mod tidy;
 mod verify;
 mod versions;

@@ -75,7 +75,12 @@ impl Dialect for Guides {
     }
 }
 
-wfhost_guest::export!(Guides, include_str!("../about.json"), include_str!("../schema.json"));
+wfhost_guest::export!(
+    Guides,
+    include_str!("../about.json"),
+    include_str!("../schema.json"),
+    include_str!("../SKILL.md")
+);
 
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,12 @@ impl Dialect for Trees {
     }
 }
 
-wfhost_guest::export!(Trees, include_str!("../about.json"), include_str!("../schema.json"));
+wfhost_guest::export!(
+    Trees,
+    include_str!("../about.json"),
+    include_str!("../schema.json"),
+    include_str!("../SKILL.md")
+);
 
 #[cfg(test)]
 mod tests;

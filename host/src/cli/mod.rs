@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod serve;
 mod sessions;
+mod skill;
 mod snippet;
 mod time;
 mod validate;
@@ -63,6 +64,8 @@ enum Command {
     Run(run::Run),
     /// Evaluate an expression of a language that a plugin speaks.
     Eval(eval::Eval),
+    /// Print a dialect's own guide for models that write its documents.
+    Skill(skill::Skill),
     /// Look at sessions, and answer what they ask. Works beside a running server.
     Sessions(sessions::Sessions),
     /// Check journals: was anything altered, cut, put in or copied?
@@ -109,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Viz(command) => command.run(),
         Command::Run(command) => command.run(),
         Command::Eval(command) => command.run(),
+        Command::Skill(command) => command.run(),
         Command::Sessions(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Replay(command) => command.run(),

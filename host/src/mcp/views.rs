@@ -11,6 +11,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{Catalogue, Definition, Offered};
+use crate::plugin::Plugin;
 use crate::plugin::contract::{self, View};
 use crate::session::{Caller, Fault, Host, Viewed};
 
@@ -85,18 +86,36 @@ pub(super) fn templates(catalogue: &Catalogue) -> Vec<ResourceTemplate> {
     .collect()
 }
 
-/// Every prompt.
+/// Every prompt: the views that are some, then how to write documents of the dialects that say it.
 pub(super) fn prompts(catalogue: &Catalogue) -> Vec<Prompt> {
     let all = offers(catalogue, true).into_iter();
-    all.map(|offer| {
+    let views = all.map(|offer| {
         let parameters = offer.view.parameters.iter().map(|name| PromptArgument::new(name.clone()).with_required(true));
         let session = PromptArgument::new(SESSION).with_description("The session to show; your own if left out.");
         let arguments = parameters.chain([session.with_required(false)]).collect();
         let mut prompt = Prompt::new(offer.name.clone(), Some(offer.view.description.clone()), Some(arguments));
         prompt.title = Some(offer.view.title.clone());
         prompt
-    })
-    .collect()
+    });
+    let views: Vec<Prompt> = views.collect();
+    let skills = skills(catalogue).filter(|(name, _)| !views.iter().any(|view| view.name == *name));
+    let skills = skills.map(|(name, plugin)| {
+        let mut prompt = Prompt::new(name, Some(about_skill(plugin)), None);
+        prompt.title = Some(format!("Write for: {}", plugin.about.title));
+        prompt
+    });
+    let skills: Vec<Prompt> = skills.collect();
+    views.into_iter().chain(skills).collect()
+}
+
+/// The dialects that say how their documents are written, each with the name of that prompt.
+fn skills(catalogue: &Catalogue) -> impl Iterator<Item = (String, &Plugin)> {
+    let plugins = catalogue.offered.iter().map(|offered| &*offered.plugin);
+    plugins.filter(|plugin| plugin.about.skill.is_some()).map(|plugin| (format!("write_{}", plugin.about.name), plugin))
+}
+
+fn about_skill(plugin: &Plugin) -> String {
+    format!("How to write workflow documents: {}", plugin.about.title)
 }
 
 /// Whether there is a resource of this URI.
@@ -132,6 +151,10 @@ pub(super) fn prompt(
 ) -> Result<GetPromptResult, ErrorData> {
     let catalogue = host.catalogue();
     let Some(offer) = offers(&catalogue, true).into_iter().find(|offer| offer.name == params.name) else {
+        if let Some((_, plugin)) = skills(&catalogue).find(|(name, _)| *name == params.name) {
+            let message = PromptMessage::new_text(Role::User, plugin.about.skill.clone().unwrap_or_default());
+            return Ok(GetPromptResult::new(vec![message]).with_description(about_skill(plugin)));
+        }
         return Err(ErrorData::invalid_params(format!("Unknown prompt: {}", params.name), None));
     };
     let mut args = params.arguments.clone().unwrap_or_default();
