@@ -196,6 +196,18 @@ fn a_run_that_cannot_begin_says_what_to_do() {
     assert_eq!(told["history"][0]["outcome"]["value"], "done", "{told:#}");
 }
 
+#[test]
+fn a_run_waits_for_its_timers() {
+    let desk = Desk::new();
+    let args = ["a.probe", "probe_do", "--plugin", "probe.wasm", "--json", "--args", "{\"do\": \"timer\", \"n\": 60}"];
+    let ran = run(&desk, &args, "");
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    let lines = told["history"].as_array().unwrap();
+    let last = lines.last().unwrap();
+    assert_eq!((&last["source"], &last["event"]["reply"]), (&json!("clock"), &json!("r")), "{told:#}");
+    assert!(last["event"]["took_ms"].as_u64().unwrap() >= 60, "{told:#}");
+}
+
 fn tool_names(client: &mut Client) -> Vec<String> {
     let listed = client.request("tools/list", &json!({})).unwrap();
     listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()

@@ -6,7 +6,7 @@ mod stage;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -14,10 +14,16 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::stage::Stage;
-use super::{Documents, code, findings, outline, place, print};
+use super::{Documents, code, findings, outline, place, print, time};
 use crate::catalogue::Catalogue;
-use crate::session::{Caller, Driven, Host, HostOptions, OwnSessions, history};
+use crate::clock::{Clock, System};
+use crate::session::model::{OpenRequest, SessionId};
+use crate::session::wire::{self, NeedKind};
+use crate::session::{Advanced, Caller, Driven, Host, HostOptions, OwnSessions, history};
 use crate::store;
+
+/// A longer wait for a timer is told, milliseconds.
+const PATIENCE_MS: u64 = 2_000;
 
 /// What `run` is told.
 #[derive(Debug, Args)]
@@ -75,10 +81,51 @@ impl Run {
         let began = Instant::now();
         let first = host.call(&caller, &self.tool, args)?;
         let stage = Stage::new(Arc::clone(host), first.session, (self.step, !self.json));
-        let driven = host.drive(&caller, first, &stage).await?;
+        let mut driven = host.drive(&caller, first, &stage).await?;
         stage.show_news();
+        while let Some(session) = driven.advanced.session {
+            let opened = self.waited(host, &caller, session, &stage).await?;
+            if opened.is_empty() {
+                break;
+            }
+            let next = Advanced { opened, progress: Vec::new(), ..driven.advanced.clone() };
+            driven = host.drive(&caller, next, &stage).await?;
+            stage.show_news();
+        }
         let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.told(host, (&caller, &driven), milliseconds)
+    }
+
+    /// Waits for the session's timers, one after the other, until there is none or one has opened what the host or a person can
+    /// do something about: that is given.
+    async fn waited(
+        &self,
+        host: &Host,
+        caller: &Caller,
+        session: SessionId,
+        stage: &Stage,
+    ) -> Result<Vec<OpenRequest>> {
+        loop {
+            let before = host.show(caller, session)?.head.requests;
+            let Some(due) = before.iter().filter_map(due_of).min() else { return Ok(Vec::new()) };
+            let left = due.saturating_sub(System.now());
+            if left > PATIENCE_MS {
+                print::note(format_args!("waiting for a timer until {}; Ctrl-C ends the run", time::utc(due)));
+            }
+            // One more, so that the moment has passed when the host looks.
+            tokio::time::sleep(Duration::from_millis(left + 1)).await;
+            let (_, faults) = host.sweep()?;
+            if let Some(fault) = faults.into_iter().next() {
+                return Err(fault.into());
+            }
+            stage.show_news();
+            let after = host.show(caller, session)?.head.requests;
+            let opened: Vec<OpenRequest> =
+                after.into_iter().filter(|request| due_of(request).is_none() && !before.contains(request)).collect();
+            if !opened.is_empty() {
+                return Ok(opened);
+            }
+        }
     }
 
     fn told(&self, host: &Host, (caller, driven): (&Caller, &Driven), milliseconds: u64) -> Result<ExitCode> {
@@ -110,6 +157,14 @@ impl Run {
         let entries = lines.iter().filter_map(|line| line.get("entries")?.as_array()).map(Vec::len).sum();
         print::line(format_args!("{} in {milliseconds} ms", findings::counted_as(entries, "entry", "entries")));
         Ok(code(well))
+    }
+}
+
+/// When the clock answers a request, milliseconds since the Unix epoch.
+fn due_of(request: &OpenRequest) -> Option<u64> {
+    match wire::need_kind(&request.need) {
+        Some(NeedKind::Timer(at)) => Some(at),
+        Some(_) | None => None,
     }
 }
 
