@@ -23,7 +23,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         compile(&root, &target, &guests)?;
     }
     fs::write(out.join("builtins.rs"), embed(&target, &guests)?)?;
+    let page = manifest.join("playground/dist");
+    println!("cargo:rerun-if-changed={}", page.display());
+    fs::write(out.join("page.rs"), page_files(&page)?)?;
     Ok(())
+}
+
+/// The table that embeds the playground's page, empty if nobody has built it: this build needs no Node. The components in it
+/// are left out, since the program has them.
+fn page_files(page: &Path) -> Result<String, Box<dyn Error>> {
+    let mut table = String::from("&[\n");
+    let mut folders = vec![page.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry?.path();
+            let name = path.strip_prefix(page)?.to_string_lossy().replace('\\', "/");
+            if path.is_dir() {
+                folders.push(path);
+            } else if !name.starts_with("guests/") && !name.starts_with('.') {
+                writeln!(table, "    ({name:?}, include_bytes!({path:?})),")?;
+            }
+        }
+    }
+    table.push_str("]\n");
+    Ok(table)
 }
 
 /// A guest's folder and its package.

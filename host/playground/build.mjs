@@ -76,13 +76,15 @@ async function scripts() {
   }
 }
 
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
 /** jco's code for a component. Components of one contract share one file: it knows only types. */
 async function glue(bytes) {
   const made = await transpileBytes(bytes, {
     name: "guest", instantiation: "sync", minify: true, nodejsCompat: false, emitTypescriptDeclarations: false,
   });
   const text = made.files["guest.js"];
-  const name = `glue-${createHash("sha256").update(text).digest("hex").slice(0, 12)}.js`;
+  const name = `glue-${sha256(text).slice(0, 12)}.js`;
   await writeFile(join(dist, name), text);
   return name;
 }
@@ -118,7 +120,7 @@ async function dialects() {
     const { title, files, marks = [] } = JSON.parse(await readFile(about, "utf8"));
     const bytes = await readFile(join(plugins, file));
     await writeFile(join(dist, "guests", file), bytes);
-    list.push({ name, title, files, marks, wasm: `guests/${file}`, bytes: bytes.length, glue: await glue(bytes), examples: await examples(name) });
+    list.push({ name, title, files, marks, wasm: `guests/${file}`, bytes: bytes.length, sha256: sha256(bytes), glue: await glue(bytes), examples: await examples(name) });
   }
   await writeFile(join(dist, "dialects.json"), JSON.stringify(list));
   return list;
@@ -140,7 +142,8 @@ async function sizes(list) {
   console.log(each.join(", "));
 }
 
-await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
+// A file whose name begins with a dot keeps the folder in git, for the host's build to watch.
+for (const name of await readdir(dist)) if (!name.startsWith(".")) await rm(join(dist, name), { recursive: true });
 await scripts();
 await sizes(await dialects());

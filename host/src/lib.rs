@@ -2,7 +2,7 @@
 //!
 //! The agent does the acting, the document does the deciding, the host does the remembering. In reading order: `catalogue`
 //! (documents and the workflows in them), `plugin` (the sandbox), `session` (the life of a call), `store` (what is kept),
-//! `mcp` (the wire), `cli` (the command line). `host/README.md` holds the invariants.
+//! `mcp` (the wire), `playground` (a page for browsers), `cli` (the command line). `host/README.md` holds the invariants.
 
 pub mod catalogue;
 pub mod cli;
@@ -10,6 +10,7 @@ pub mod clock;
 mod files;
 pub mod limits;
 pub mod mcp;
+pub mod playground;
 pub mod plugin;
 pub mod session;
 pub mod store;

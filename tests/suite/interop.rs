@@ -52,8 +52,13 @@ pub(crate) fn node(folder: &Path) -> PathBuf {
 
 /// Runs a command to its end, within the time that a client may take.
 pub(crate) fn finished(command: &mut Command) -> Output {
+    finished_within(command, PATIENCE)
+}
+
+/// The same within another time.
+pub(crate) fn finished_within(command: &mut Command, patience: Duration) -> Output {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (id, until) = (child.id(), Instant::now() + PATIENCE);
+    let (id, until) = (child.id(), Instant::now() + patience);
     let (sender, receiver) = std::sync::mpsc::channel();
     let watch = std::thread::spawn(move || {
         if receiver.recv_timeout(until.saturating_duration_since(Instant::now())).is_err() {

@@ -26,6 +26,7 @@ mod mcp_http;
 mod mcp_more;
 mod mcp_stdio;
 mod official;
+mod playground;
 mod reload;
 mod sandbox;
 mod sessions;

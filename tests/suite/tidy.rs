@@ -47,7 +47,7 @@ fn one_foreign_crate_one_door() {
         ("wasmtime", &["host/src/plugin/"]),
         ("redb", &["host/src/store/"]),
         ("rmcp", &["host/src/mcp/", "host/src/upstream/"]),
-        ("axum", &["host/src/mcp/http.rs"]),
+        ("axum", &["host/src/mcp/http.rs", "host/src/playground/http.rs"]),
         ("clap", &["host/src/cli/"]),
         ("notify", &["host/src/catalogue/watch.rs"]),
         ("reqwest", &["host/src/web.rs", "host/src/upstream/"]),

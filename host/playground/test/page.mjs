@@ -19,21 +19,21 @@ after(async () => {
 });
 
 /** A page that is ready; whatever it complains of fails the test at its end. */
-export async function open(t, { path = "", width = 1440, height = 900, ...more } = {}) {
+export async function open(t, { address = site.address, path = "", width = 1440, height = 900, ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, ...more });
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(error.stack ?? error.message));
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
   page.on("request", (request) => {
-    const own = request.url().startsWith(site.address) || /^(blob|data):/.test(request.url());
+    const own = request.url().startsWith(address) || /^(blob|data):/.test(request.url());
     if (!own) complaints.push(`it asked for ${request.url()}`);
   });
   t.after(async () => {
     await context.close();
     if (complaints.length > 0) throw new Error(complaints.join("\n"));
   });
-  await page.goto(site.address + path);
+  await page.goto(address + path);
   await ready(page);
   return page;
 }

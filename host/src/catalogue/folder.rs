@@ -68,7 +68,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Whether a file name fits a glob in which `*` stands for any text and `?` for one character.
-pub(super) fn fits(glob: &str, name: &str) -> bool {
+pub(crate) fn fits(glob: &str, name: &str) -> bool {
     let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
     let (mut g, mut n, mut star) = (0, 0, None);
     while n < name.len() {

@@ -10,6 +10,7 @@ mod watch;
 
 pub use definition::{Definition, DefinitionFault};
 pub use draft::{Draft, SaveFault, save};
+pub(crate) use folder::fits;
 pub use folder::{FileFault, Found, read};
 pub use load::{Catalogue, Clash, File, Finding, Offered, Tool};
 pub use plugins::{Chosen, Plugins};

@@ -7,6 +7,7 @@ mod excerpt;
 mod findings;
 mod outline;
 mod place;
+mod playground;
 mod plugin;
 mod primer;
 mod print;
@@ -74,6 +75,8 @@ enum Command {
     Replay(replay::Replay),
     /// Show in thirty seconds what a run is, what it refuses, and what is kept. Needs nothing, leaves nothing.
     Primer(primer::Primer),
+    /// Open the page on which procedures are written and walked, in a browser on this machine.
+    Playground(playground::Playground),
     /// Look at plugins.
     Plugin(plugin::Plugin),
     /// Check plugins, documents and data folder, and print the configuration for clients.
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Verify(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Primer(command) => command.run(),
+        Command::Playground(command) => command.run(),
         Command::Plugin(command) => command.run(),
         Command::Doctor(command) => command.run(),
     };

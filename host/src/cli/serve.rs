@@ -192,7 +192,7 @@ fn sweep(host: Arc<Host>) {
     });
 }
 
-fn end_on_signals(ending: &CancellationToken) {
+pub(super) fn end_on_signals(ending: &CancellationToken) {
     let ending = ending.clone();
     tokio::spawn(async move {
         #[cfg(unix)]

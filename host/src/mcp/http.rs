@@ -49,13 +49,7 @@ pub enum HttpFault {
 
 /// The routes, to be mounted into any axum application.
 pub fn router(server: &Server, options: &HttpOptions, ending: CancellationToken) -> Router {
-    let loopback = ["localhost", "127.0.0.1", "[::1]"];
-    let hosts: Vec<String> = loopback.iter().map(|h| (*h).to_owned()).chain(options.hosts.iter().cloned()).collect();
-    let origins: Vec<String> = loopback
-        .iter()
-        .flat_map(|h| [format!("http://{h}:*"), format!("https://{h}:*")])
-        .chain(options.origins.iter().cloned())
-        .collect();
+    let Allowed { hosts, origins } = Allowed::by(options);
     let config = StreamableHttpServerConfig::default()
         .with_json_response(true)
         .with_allowed_hosts(["::1".to_owned()].into_iter().chain(hosts.iter().cloned()))
@@ -64,11 +58,16 @@ pub fn router(server: &Server, options: &HttpOptions, ending: CancellationToken)
         .with_cancellation_token(ending);
     let server = server.clone();
     let service = StreamableHttpService::new(move || Ok(server.connection()), Arc::new(Capped::default()), config);
-    Router::new()
+    let routes = Router::new()
         .route_service("/mcp", service.clone())
         .route_service("/mcp/", service)
-        .route("/health", get(|| async { "ok\n" }))
-        .layer(from_fn_with_state(Arc::new(Allowed { hosts, origins }), check))
+        .route("/health", get(|| async { "ok\n" }));
+    guarded(routes, options)
+}
+
+/// Turns foreign hosts and origins away on every route.
+pub(crate) fn guarded(routes: Router, options: &HttpOptions) -> Router {
+    routes.layer(from_fn_with_state(Arc::new(Allowed::by(options)), check))
 }
 
 #[derive(Debug)]
@@ -85,6 +84,18 @@ async fn check(State(allowed): State<Arc<Allowed>>, request: Request, next: Next
 }
 
 impl Allowed {
+    /// The loopback names, and what the operator adds.
+    fn by(options: &HttpOptions) -> Self {
+        let loopback = ["localhost", "127.0.0.1", "[::1]"];
+        let hosts = loopback.iter().map(|h| (*h).to_owned()).chain(options.hosts.iter().cloned()).collect();
+        let origins = loopback
+            .iter()
+            .flat_map(|h| [format!("http://{h}:*"), format!("https://{h}:*")])
+            .chain(options.origins.iter().cloned())
+            .collect();
+        Self { hosts, origins }
+    }
+
     fn objection(&self, request: &Request) -> Option<&'static str> {
         let text = |name| request.headers().get(name).map(|v| v.to_str().unwrap_or("?"));
         let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);

@@ -15,6 +15,7 @@ mod server;
 mod stdio;
 mod views;
 
+pub(crate) use http::guarded;
 pub use http::{HttpFault, HttpOptions, router, serve as serve_http};
 pub use server::{Server, ServerOptions};
 pub use stdio::{StdioFault, serve as serve_stdio};

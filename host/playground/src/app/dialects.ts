@@ -10,7 +10,8 @@ export interface Dialect {
   marks: string[];
   wasm: string;
   bytes: number;
-  glue: string;
+  /** jco's code for it; none: the page makes it. */
+  glue?: string;
   examples: Example[];
 }
 /** A folder of documents to begin with. */

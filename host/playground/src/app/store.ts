@@ -79,7 +79,9 @@ export class Store {
       const { files } = (await (await fetched("documents.json")).json()) as { files: File[] };
       if (hash !== "" && (await this.follow(hash))) return;
       if (files.length > 0) return await this.folder(files);
-      const first = this.dialects.find((d) => d.examples.length > 0) ?? this.dialects[0];
+      // An interpreter that the operator named comes first, and has no examples.
+      const [named] = this.dialects.filter((d) => !d.glue && d.examples.length === 0);
+      const first = named ?? this.dialects.find((d) => d.examples.length > 0) ?? this.dialects[0];
       if (first) await this.example(first, first.examples[0]);
     } catch (error) {
       this.tell("error", reason(error));
@@ -140,7 +142,7 @@ export class Store {
     if (this.dialect === dialect && this.guest) return this.documents(files);
     await this.exchange(dialect.name, files, async () => {
       const bytes = new Uint8Array(await (await fetched(dialect.wasm)).arrayBuffer());
-      return { guest: await Guest.from({ bytes, glue: new URL(dialect.glue, document.baseURI).href }), dialect };
+      return { guest: await Guest.from({ bytes, glue: dialect.glue && new URL(dialect.glue, document.baseURI).href }), dialect };
     });
   }
 

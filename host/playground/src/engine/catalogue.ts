@@ -19,7 +19,10 @@ export async function read(guest: Guest, files: File[]): Promise<Catalogue> {
   documents.sort((a, b) => (a.path < b.path ? -1 : 1));
   const findings: Finding[] = [];
   const claims = new Map<Document, string[]>();
-  for (const document of documents) {
+  const reads = (document: Document) => guest.about.files.some((glob) => fits(glob, document.path.split("/").at(-1) ?? ""));
+  // A file that is alone is looked at under any name; beside others what has another name is a companion at most.
+  const asked = documents.some(reads) ? documents.filter(reads) : documents;
+  for (const document of asked) {
     if (document.bytes.length > DOCUMENT_BYTES) {
       const mebibytes = (document.bytes.length / 2 ** 20).toFixed(1);
       findings.push(error(document.path, "unreadable-file", `the document has ${mebibytes} MiB; ${DOCUMENT_BYTES >> 20} are allowed`));
