@@ -14,5 +14,6 @@ pub mod playground;
 pub mod plugin;
 pub mod session;
 pub mod store;
+pub mod upstream;
 mod waiting;
 pub mod web;

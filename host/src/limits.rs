@@ -71,6 +71,28 @@ pub const CHANGED_KEYS_MAX: usize = 256;
 pub const CONFLICT_RETRIES_MAX: u32 = 64;
 /// Replies that one tool call may carry out before it answers.
 pub const ROUNDS_PER_CALL_MAX: u32 = 64;
+/// Results of upstream servers and other workflows that one tool call may take in before it answers.
+pub const REPLIES_PER_CALL_MAX: u32 = 100_000;
+/// A call of an upstream server that is not limited by its configuration ends after this time.
+pub const UPSTREAM_TIME: Duration = Duration::from_secs(60);
+/// And one that is, after this time at the latest.
+pub const UPSTREAM_TIME_MAX: Duration = Duration::from_secs(600);
+/// How long an upstream server may take to start and greet.
+pub const UPSTREAM_START_TIME: Duration = Duration::from_secs(30);
+/// Bytes of what an upstream server sends at once.
+pub const UPSTREAM_RESULT_BYTES_MAX: usize = 4 << 20;
+/// How long upstream servers may take to end, all together.
+pub const UPSTREAM_END_TIME: Duration = Duration::from_secs(7);
+/// A server that failed is not tried again before this time, doubled with each failure.
+pub const UPSTREAM_PAUSE: Duration = Duration::from_millis(250);
+/// Nor later than this.
+pub const UPSTREAM_PAUSE_MAX: Duration = Duration::from_secs(30);
+/// A host that has not handed over what it carries out by then has lost it, even if it still runs.
+pub const CARRY_LEASE: Duration = Duration::from_secs(660);
+/// How many workflows may call one another, one within the other.
+pub const WORKFLOW_DEPTH_MAX: u32 = 16;
+/// Sessions that are looked at when a host starts, for what another one has left.
+pub const TAKE_OVER_MAX: usize = 100_000;
 /// A tool call answers within this time, whatever it waits for.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(50);
 /// How long connections may take to end once the server has been told to.

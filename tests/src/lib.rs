@@ -24,3 +24,4 @@ pub mod lab;
 pub mod native;
 pub mod runner;
 pub mod served;
+pub mod upstream;

@@ -32,6 +32,7 @@ mod sandbox;
 mod sessions;
 mod skills;
 mod tidy;
+mod upstream;
 mod verify;
 mod versions;
 

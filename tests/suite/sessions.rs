@@ -155,6 +155,12 @@ fn a_reply_closes_its_request_once() {
 fn what_nobody_can_carry_out_is_unavailable() {
     struct Nobody;
     impl wfhost::session::Effects for Nobody {
+        async fn given_up(&self) {
+            std::future::pending::<()>().await;
+        }
+        async fn pause(&self, time: std::time::Duration) {
+            tokio::time::sleep(time).await;
+        }
         fn can(&self, _: &wfhost::session::Ask) -> bool {
             false
         }

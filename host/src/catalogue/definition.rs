@@ -21,6 +21,8 @@ pub struct Definition {
     pub graph: contract::Graph,
     /// Its views.
     pub views: Vec<contract::View>,
+    /// Upstream servers that the document declares.
+    pub servers: Arc<[contract::Server]>,
     /// What a model should know before it starts.
     pub instructions: Option<String>,
     /// How its sessions are kept.
@@ -65,6 +67,9 @@ struct Header {
     nodes: Vec<(String, String, String)>,
     edges: Vec<(String, String, String)>,
     views: Vec<ViewRow>,
+    // A definition without servers reads, and is named, as it always was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<(String, String)>,
     instructions: Option<String>,
     shared: bool,
     idle_seconds: Option<u32>,
@@ -101,6 +106,7 @@ impl Definition {
                 .collect(),
             edges: compiled.graph.edges.iter().map(|e| (e.source.clone(), e.target.clone(), e.label.clone())).collect(),
             views: compiled.views.iter().map(view_row).collect(),
+            servers: compiled.servers.iter().map(|s| (s.name.clone(), s.spec.clone())).collect(),
             instructions: compiled.instructions.clone(),
             shared: compiled.sessions.shared,
             idle_seconds: compiled.sessions.idle_seconds,
@@ -115,6 +121,7 @@ impl Definition {
             about: compiled.about,
             graph: compiled.graph,
             views: compiled.views,
+            servers: compiled.servers.into(),
             instructions: compiled.instructions,
             keeping: compiled.sessions,
             sources,
@@ -165,6 +172,7 @@ impl Definition {
                     .collect(),
             },
             views: header.views.into_iter().map(view_of).collect(),
+            servers: header.servers.into_iter().map(|(name, spec)| contract::Server { name, spec }).collect(),
             instructions: header.instructions,
             keeping: contract::Keeping {
                 shared: header.shared,

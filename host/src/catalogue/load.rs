@@ -162,6 +162,12 @@ impl Catalogue {
         self.offered.iter().find(|o| o.plugin.about.name == interpreter)
     }
 
+    /// A workflow of an interpreter.
+    #[must_use]
+    pub fn workflow(&self, interpreter: &str, workflow: &str) -> Option<&Arc<Definition>> {
+        self.of(interpreter)?.definition(workflow)
+    }
+
     /// All findings, in the order of the files; then the clashes.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.files.iter().flat_map(|f| &f.findings)

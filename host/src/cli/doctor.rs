@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::findings::{self, counted};
 use super::snippet::Snippet;
+use super::upstreams::{Reached, Upstreams};
 use super::{Data, code, place, plugin, print, tidied, validate};
 use crate::catalogue::{Catalogue, Plugins};
-use crate::plugin::{Plugin, Runtime, builtins, is_cached};
+use crate::plugin::{Plugin, Runtime, builtins, contract, is_cached};
 use crate::session::model::Digest;
 use crate::store::{Listed, Query, Store};
 
@@ -29,6 +30,8 @@ pub(super) struct Doctor {
     plugins: Vec<String>,
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    upstreams: Upstreams,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -94,8 +97,33 @@ impl Doctor {
         }
     }
 
+    /// Starts each upstream server and asks what it offers.
+    fn check_upstreams(&self, declared: &[contract::Server], checks: &mut Vec<Check>) -> Result<()> {
+        let _progress = print::Progress::of("asking upstream servers");
+        let hub = self.upstreams.hub(Reached::Locally)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listings = runtime.block_on(async {
+            let listings = hub.offers(declared).await;
+            hub.close().await;
+            listings
+        });
+        checks.extend(listings.into_iter().map(|listing| match listing.tools {
+            Ok(tools) => {
+                let message = format!("{} offers {}", listing.server, counted(tools.len(), "tool"));
+                Check { verdict: Verdict::Pass, about: "upstream", message }
+            }
+            Err(why) => {
+                Check { verdict: Verdict::Warn, about: "upstream", message: format!("{}: {why}", listing.server) }
+            }
+        }));
+        Ok(())
+    }
+
     fn check_documents(&self, plugins: &Plugins, checks: &mut Vec<Check>) -> Result<()> {
         let (catalogue, faults) = place::survey(plugins, &self.places)?;
+        let servers = catalogue.files.iter().flat_map(|f| &f.definitions).flat_map(|d| d.servers.iter());
+        let servers: Vec<contract::Server> = servers.cloned().collect();
+        self.check_upstreams(&servers, checks)?;
         let mut say = |verdict, message| checks.push(Check { verdict, about: "documents", message });
         faults.iter().for_each(|fault| say(Verdict::Fail, fault.to_string()));
         for file in &catalogue.files {

@@ -18,6 +18,8 @@ mod sessions;
 mod skill;
 mod snippet;
 mod time;
+mod tools;
+mod upstreams;
 mod validate;
 mod verify;
 mod viz;
@@ -73,6 +75,8 @@ enum Command {
     Verify(verify::Verify),
     /// Run sessions again, and tell whether anything comes out otherwise.
     Replay(replay::Replay),
+    /// List what upstream MCP servers offer, without a model.
+    Tools(tools::Tools),
     /// Show in thirty seconds what a run is, what it refuses, and what is kept. Needs nothing, leaves nothing.
     Primer(primer::Primer),
     /// Open the page on which procedures are written and walked, in a browser on this machine.
@@ -119,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Sessions(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Replay(command) => command.run(),
+        Command::Tools(command) => command.run(),
         Command::Primer(command) => command.run(),
         Command::Playground(command) => command.run(),
         Command::Plugin(command) => command.run(),

@@ -132,7 +132,7 @@ pub(crate) fn runtime(cache: Option<PathBuf>) -> Result<Arc<Runtime>> {
 /// A host without documents over a store, for commands that look at sessions.
 pub(crate) fn bare_host(store: Arc<dyn Store>, cache: Option<PathBuf>) -> Result<Host> {
     let plugins = Plugins::choose(&runtime(cache)?, &[])?;
-    Ok(Host::new(store, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?)
+    Ok(Host::new(store, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?.with_outside(None))
 }
 
 /// A catalogue of the places that can be read, and what is wrong with the others.

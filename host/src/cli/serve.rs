@@ -8,12 +8,14 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::upstreams::{Reached, Upstreams};
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
 use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY};
 use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
+use crate::upstream::Hub;
 
 /// What `serve` is told.
 #[derive(Debug, Args)]
@@ -22,6 +24,8 @@ pub(super) struct Serve {
     documents: Documents,
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    upstreams: Upstreams,
     /// Serve over HTTP at this address (path /mcp) instead of standard input and output.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
@@ -55,7 +59,8 @@ impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
         // Before the first reading, so that no change falls between the two.
         let places = Watch::new(self.documents.places());
-        let host = Arc::new(self.host()?);
+        let hub = self.upstreams.hub(if self.http.is_some() { Reached::OverHttp } else { Reached::Locally })?;
+        let host = Arc::new(self.host(Arc::clone(&hub))?);
         let catalogue = host.catalogue();
         tell(&catalogue);
         place::insist(&self.documents, &catalogue, self.strict)?;
@@ -67,15 +72,17 @@ impl Serve {
             .context("the threads that serve cannot be started")?;
         let store = Arc::clone(host.store());
         let code = runtime.block_on(self.serve(host, places));
+        runtime.block_on(hub.close());
         // Calls that still run are given up with the process: each is one transaction, or none.
         runtime.shutdown_background();
         store.close();
         code.map(|()| ExitCode::SUCCESS)
     }
 
-    fn host(&self) -> Result<Host> {
+    fn host(&self, hub: Arc<Hub>) -> Result<Host> {
         let store: Arc<dyn Store> = if self.ephemeral { store::open_ephemeral()? } else { self.data.store()? };
-        self.documents.host(store, self.data.cache(), HostOptions { human_only: self.human_only })
+        let host = self.documents.host(store, self.data.cache(), HostOptions { human_only: self.human_only })?;
+        Ok(host.with_outside(Some(hub)))
     }
 
     async fn serve(self, host: Arc<Host>, places: Watch) -> Result<()> {
@@ -85,6 +92,7 @@ impl Serve {
         let ending = CancellationToken::new();
         end_on_signals(&ending);
         watch(&server, places)?;
+        tend(Arc::clone(&host));
         sweep(host);
         match self.http {
             None => tokio::select! {
@@ -173,13 +181,29 @@ fn same(before: &Catalogue, after: &Catalogue) -> bool {
     state(before) == state(after)
 }
 
-/// Timers and deadlines, from time to time.
-fn sweep(host: Arc<Host>) {
+/// Sessions that go on without a caller.
+fn tend(host: Arc<Host>) {
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(SWEEP_EVERY).await;
+            let adrift = host.next_adrift().await;
             let host = Arc::clone(&host);
-            let swept = tokio::task::spawn_blocking(move || host.sweep()).await;
+            tokio::spawn(async move {
+                if let Err(fault) = host.go_on(adrift).await {
+                    print::note(print::plain(&format!("a session without a caller came to a stop: {fault}")));
+                }
+            });
+        }
+    });
+}
+
+/// What hosts before this one have left, then timers and deadlines, from time to time.
+fn sweep(host: Arc<Host>) {
+    tokio::spawn(async move {
+        let mut first = true;
+        loop {
+            let host = Arc::clone(&host);
+            let swept = tokio::task::spawn_blocking(move || if first { host.take_up() } else { host.sweep() }).await;
+            first = false;
             match swept {
                 Ok(Ok((_, faults))) => {
                     let words = faults.iter().map(|fault| format!("a timer came to nothing: {fault}"));
@@ -188,6 +212,7 @@ fn sweep(host: Arc<Host>) {
                 Ok(Err(fault)) => print::note(print::plain(&format!("timers could not be looked at: {fault}"))),
                 Err(_) => {}
             }
+            tokio::time::sleep(SWEEP_EVERY).await;
         }
     });
 }

@@ -85,6 +85,14 @@ impl Effects for Asker<'_> {
             let _ = self.context.peer.notify_progress(params).await;
         }
     }
+
+    async fn given_up(&self) {
+        self.context.ct.cancelled().await;
+    }
+
+    async fn pause(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
 }
 
 impl Asker<'_> {

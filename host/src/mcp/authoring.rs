@@ -10,7 +10,7 @@ use crate::catalogue::{Draft, SaveFault, save};
 use crate::limits::{AUTHORED_CALLS_MAX, CALL_TIME_MAX};
 use crate::plugin::contract;
 use crate::session::model::SessionId;
-use crate::session::{Answered, Ask, Caller, Effects, Fault, Host, OwnSessions, history};
+use crate::session::{Caller, Fault, Host, OwnSessions, Unattended, history};
 
 /// One of the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +239,7 @@ async fn tried(host: &Host, caller: &Caller, text: Text) -> Told {
         }
         let args = with_session(&call.arguments, sessions.first());
         let driven = match trial.call(&caller, &call.tool, &args) {
-            Ok(first) => trial.drive(&caller, first, &Nobody).await,
+            Ok(first) => trial.drive(&caller, first, &Unattended).await,
             Err(fault) => Err(fault),
         };
         results.push(match driven {
@@ -277,19 +277,4 @@ fn run(trial: &Host, caller: &Caller, session: SessionId) -> Result<Value, Fault
         "session": session.to_string(), "workflow": head.workflow, "ended": head.outcome.is_some(), "at": head.current,
         "waits": waits, "history": history(&trial.steps(caller, session)?),
     }))
-}
-
-/// Whoever tries a document answers with calls; no person is asked.
-struct Nobody;
-
-impl Effects for Nobody {
-    async fn ask(&self, _ask: &Ask, _time: std::time::Duration) -> Answered {
-        Answered::Cannot
-    }
-
-    fn can(&self, _ask: &Ask) -> bool {
-        false
-    }
-
-    async fn tell(&self, _parts: &[String]) {}
 }

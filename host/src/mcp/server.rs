@@ -151,9 +151,13 @@ impl Server {
             Err(fault) => Err(fault),
         };
         match driven {
-            Ok(driven) => {
+            Ok(mut driven) => {
+                let tools = &host.catalogue().tools;
+                // A client that checks results against a schema would take a text alone for a broken result.
+                let schema = tools.get(tool).is_some_and(|t| t.tool.output_schema.is_some());
+                driven.advanced.output.is_error |= driven.goes_on && schema;
                 // A look at a session moves nothing, and who is told looks.
-                let moves = host.catalogue().tools.get(tool).is_some_and(|t| !t.tool.read_only);
+                let moves = tools.get(tool).is_some_and(|t| !t.tool.read_only);
                 if let Some(session) = driven.advanced.session.filter(|_| moves) {
                     self.shared.listeners.tell_moved(&session.to_string()).await;
                 }

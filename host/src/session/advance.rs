@@ -2,15 +2,18 @@
 //! it returns.
 
 use super::caller::Caller;
+use super::drive::Adrift;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
 use super::turn::{self, BadAnswer, Draft};
 use super::wire;
 use crate::catalogue::{Catalogue, Offered};
-use crate::limits::{CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX};
+use crate::limits::{
+    CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX, TAKE_OVER_MAX,
+};
 use crate::plugin::contract::{self, Action, Input, Source};
-use crate::session::model::{Digest, Head, OpenRequest, SessionId};
+use crate::session::model::{Digest, Head, OpenRequest, SessionId, Standing};
 use crate::store::{self, Committed};
 
 /// What became of a call or a reply.
@@ -24,6 +27,8 @@ pub struct Advanced {
     pub opened: Vec<OpenRequest>,
     /// What its turn wants told while the call still runs, JSON texts.
     pub progress: Vec<String>,
+    /// The session has ended, and another one waits for that.
+    pub hands_up: bool,
 }
 
 impl Advanced {
@@ -33,7 +38,7 @@ impl Advanced {
     }
 
     pub(super) fn only(output: contract::Output) -> Self {
-        Self { output, session: None, opened: Vec::new(), progress: Vec::new() }
+        Self { output, session: None, opened: Vec::new(), progress: Vec::new(), hands_up: false }
     }
 }
 
@@ -121,7 +126,16 @@ impl Host {
     /// Hands every session whose timer or deadline has passed what it waited for. Returns how many moved, and what broke:
     /// one session's trouble is not another's.
     pub fn sweep(&self) -> Result<(usize, Vec<Fault>), Fault> {
-        let due = self.store.due(self.clock.now(), SWEEP_SESSIONS_MAX)?;
+        self.sweep_until(self.clock.now(), SWEEP_SESSIONS_MAX)
+    }
+
+    /// When a host starts: besides what is due, what hosts that are gone have left behind.
+    pub fn take_up(&self) -> Result<(usize, Vec<Fault>), Fault> {
+        self.sweep_until(crate::session::model::Millis::MAX, TAKE_OVER_MAX)
+    }
+
+    fn sweep_until(&self, until: crate::session::model::Millis, limit: usize) -> Result<(usize, Vec<Fault>), Fault> {
+        let due = self.store.due(until, limit)?;
         let (mut moved, mut faults) = (0, Vec::new());
         for &session in &due {
             match self.sweep_one(session) {
@@ -162,12 +176,39 @@ impl Host {
             if let Some(fault) = self.overdue(&clock, &pinned, &mut draft)? {
                 return Err(fault);
             }
-            Ok(self.commit(&draft)?.then_some(()))
+            if !self.commit(&draft)? {
+                return Ok(None);
+            }
+            self.look_after(&draft.head);
+            self.set_adrift_what_began(&clock, &draft);
+            Ok(Some(()))
         })
     }
 
+    /// What the clock's turn asked of this host is carried out without a caller.
+    fn set_adrift_what_began(&self, clock: &Caller, draft: &Draft) {
+        let begun = draft.opened().into_iter().filter(|r| matches!(r.standing, Standing::Sent(_))).collect::<Vec<_>>();
+        if !begun.is_empty() {
+            let caller = Caller { owner: draft.head.owner.clone(), ..clock.clone() };
+            self.set_adrift(Adrift::begun(caller, draft.head.session, begun));
+        }
+    }
+
+    /// What a session waits for and nobody works on is left to whoever looks after sessions without a caller.
+    pub(super) fn look_after(&self, head: &Head) {
+        if self.outside.is_none() {
+            return;
+        }
+        if head.requests.iter().any(|r| self.is_left(head.session, r)) {
+            self.set_adrift(Adrift::Left(head.session));
+        }
+        if head.outcome.is_some() && head.parent.as_ref().is_some_and(|p| !p.told) {
+            self.set_adrift(Adrift::Ended(head.session));
+        }
+    }
+
     fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
-        let (pinned, head) = self.fresh(routed, workflow)?;
+        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
         let mut draft = Draft::of(head);
         let incoming = Incoming { input: Input::Call(routed.call.clone()), source: Source::Agent };
         self.begin(routed.caller, &pinned, &mut draft, incoming)
@@ -175,15 +216,15 @@ impl Host {
     }
 
     /// A head for a session that begins, and what it is pinned to.
-    pub(super) fn fresh(&self, routed: &Routed<'_>, workflow: &str) -> Result<(Pinned, Head), Fault> {
-        let plugin = &routed.offered.plugin;
-        let definition = routed.offered.definition(workflow).ok_or_else(|| {
+    pub(super) fn fresh(&self, caller: &Caller, offered: &Offered, workflow: &str) -> Result<(Pinned, Head), Fault> {
+        let plugin = &offered.plugin;
+        let definition = offered.definition(workflow).ok_or_else(|| {
             plugin.bad_answer("route", format!("it names the workflow `{workflow}`, which there is not"))
         })?;
         let now = self.clock.now();
         let head = Head {
             session: SessionId::from_bits(self.clock.entropy()),
-            owner: routed.caller.owner.clone(),
+            owner: caller.owner.clone(),
             interpreter: plugin.about.name.clone(),
             plugin: plugin.digest,
             definition: definition.digest,
@@ -200,6 +241,7 @@ impl Host {
             requests: Vec::new(),
             current: Vec::new(),
             outcome: None,
+            parent: None,
         };
         Ok((Pinned { plugin: plugin.clone(), definition: definition.clone() }, head))
     }
@@ -219,7 +261,8 @@ impl Host {
                 draft.turn(&event, &turn, Some(caller.by())).map_err(|bad| bad.fault(pinned, "start"))?;
                 let opened = draft.head.requests.clone();
                 let session = Some(draft.head.session);
-                let started = Advanced { output: turn.reply, session, opened, progress: turn.progress };
+                let started =
+                    Advanced { output: turn.reply, session, opened, progress: turn.progress, hands_up: false };
                 self.unavailable(caller, pinned, draft, started).map(Ok)
             }
             Err(refusal) => Ok(Err(refusal.reply)),
@@ -270,7 +313,11 @@ impl Host {
             self.overdue(routed.caller, &pinned, &mut draft)?;
             let incoming = Incoming { input, source: Source::Agent };
             let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
-            Ok(self.commit(&draft)?.then_some(advanced))
+            if !self.commit(&draft)? {
+                return Ok(None);
+            }
+            self.look_after(&draft.head);
+            Ok(Some(advanced))
         })
     }
 
@@ -282,7 +329,7 @@ impl Host {
         input: &dyn Fn(&Head) -> Result<Input, Fault>,
     ) -> Result<Advanced, Fault> {
         let Some(workflow) = &target.workflow else { return Ok(Advanced::only(absent(target, ""))) };
-        let (pinned, head) = self.fresh(routed, workflow)?;
+        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
         let mut draft = Draft::of(head);
         let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
         if let Err(refused) = self.begin(routed.caller, &pinned, &mut draft, open)? {
@@ -315,7 +362,7 @@ impl Host {
         let now = self.clock.now();
         let mut broken = None;
         let mut overdue: Vec<OpenRequest> =
-            draft.head.requests.iter().filter(|r| turn::due(r).is_some_and(|at| at <= now)).cloned().collect();
+            draft.head.requests.iter().filter(|r| turn::ends(r).is_some_and(|at| at <= now)).cloned().collect();
         overdue.sort_by_key(|r| r.deadline);
         for request in overdue {
             // One that an earlier one of these closed is not open any more.
@@ -362,15 +409,14 @@ impl Host {
     ) -> Result<Advanced, Fault> {
         let mut refused: Vec<OpenRequest> = Vec::new();
         for _ in 0..ROUNDS_PER_CALL_MAX {
-            let opened = draft.opened().into_iter().filter(|r| !refused.contains(r));
-            let wanted = opened.filter_map(|r| wire::beyond_this_host(&r.need).map(|what| (r, what))).next();
-            let Some((request, what)) = wanted else { break };
-            let message = format!("this host has nobody to carry out a `{what}` request");
-            let failure = contract::Failure { kind: contract::Mishap::Unavailable, message, detail: None };
+            let is_refused = |r: &OpenRequest| refused.iter().any(|f| f.id == r.id && f.need == r.need);
+            let opened = draft.opened().into_iter().filter(|r| !is_refused(r));
+            let wanted = opened.filter_map(|r| self.beyond(pinned, &draft.head, &r).map(|failure| (r, failure))).next();
+            let Some((request, failure)) = wanted else { break };
             let reply = contract::Reply { request: request.id.clone(), value: Err(failure) };
             let incoming = Incoming { input: Input::Reply(reply), source: Source::Host };
             let next = self.one_event(caller, pinned, draft, incoming)?;
-            if draft.head.requests.contains(&request) {
+            if draft.head.requests.iter().any(|r| r.id == request.id && r.need == request.need) {
                 // It stays open and is not sent again, now or at a later event.
                 refused.push(request);
                 continue;
@@ -379,7 +425,9 @@ impl Host {
             progress.extend(next.progress);
             advanced = Advanced { progress, ..next };
         }
-        Ok(Advanced { opened: draft.opened(), ..advanced })
+        self.mark(draft)?;
+        let hands_up = draft.head.outcome.is_some() && draft.head.parent.as_ref().is_some_and(|p| !p.told);
+        Ok(Advanced { opened: draft.opened(), hands_up, ..advanced })
     }
 
     /// One event alone. A plugin that breaks leaves a line that says so, and the session where it was.
@@ -403,7 +451,8 @@ impl Host {
             Ok(Ok(turn)) => match draft.turn(&event, &turn, by.clone()) {
                 Ok(()) => {
                     let (opened, progress) = (draft.opened(), turn.progress);
-                    return Ok(Advanced { output: turn.reply, session: Some(session), opened, progress });
+                    let output = turn.reply;
+                    return Ok(Advanced { output, session: Some(session), opened, progress, hands_up: false });
                 }
                 Err(bad) => bad.fault(pinned, "answer"),
             },
@@ -468,16 +517,21 @@ impl Host {
     }
 
     /// Whether the draft is now the truth. A draft without lines changes nothing.
-    fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
+    pub(super) fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
         let change = draft.change();
         if change.lines.is_empty() {
             return Ok(true);
         }
-        Ok(self.store.commit(change)? == Committed::Done)
+        if self.store.commit(change)? != Committed::Done {
+            return Ok(false);
+        }
+        let session = draft.head.session;
+        draft.withdrawn().for_each(|request| self.flights.give_up(session, &request.id));
+        Ok(true)
     }
 
     /// Tries again while other processes move the session: the plugin is pure, and sees each time where it stands.
-    fn retrying<T>(
+    pub(super) fn retrying<T>(
         &self,
         session: SessionId,
         attempt: &mut dyn FnMut() -> Result<Option<T>, Fault>,

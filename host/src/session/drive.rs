@@ -3,17 +3,25 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::pin::pin;
 use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use futures::future::{Either, select};
+use futures::stream::FuturesUnordered;
 
 use super::advance::Advanced;
 use super::caller::Caller;
 use super::fault::Fault;
+use super::flights::{Flight, Landed};
 use super::host::Host;
 use super::line::NoteRow;
+use super::outside::Told;
 use super::wire::{self, NeedKind};
-use crate::limits::{CALL_TIME_MAX, FORM_TIME, ROUNDS_PER_CALL_MAX};
+use crate::limits::{CALL_TIME_MAX, FORM_TIME, REPLIES_PER_CALL_MAX, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{Failure, Mishap, Reply, Source};
-use crate::session::model::{OpenRequest, SessionId};
+use crate::session::model::{OpenRequest, SessionId, Standing};
 
 /// Something that the client can get for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +74,34 @@ pub trait Effects: Sync {
     fn can(&self, ask: &Ask) -> bool;
     /// Tells the client what a turn wants told while the call still runs.
     fn tell(&self, parts: &[String]) -> impl Future<Output = ()> + Send;
+    /// Ends when the client gives its call up.
+    fn given_up(&self) -> impl Future<Output = ()> + Send;
+    /// Ends after this time.
+    fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
+}
+
+/// Nobody called, or the one who did is gone: what goes on goes on alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unattended;
+
+impl Effects for Unattended {
+    async fn ask(&self, _ask: &Ask, _time: Duration) -> Answered {
+        Answered::Cannot
+    }
+
+    fn can(&self, _ask: &Ask) -> bool {
+        false
+    }
+
+    async fn tell(&self, _parts: &[String]) {}
+
+    async fn given_up(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    async fn pause(&self, _time: Duration) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// The end of a call: what the caller gets, and what it must be asked with it.
@@ -77,13 +113,49 @@ pub struct Driven {
     pub asks: Vec<Ask>,
     /// Whether a model was wanted and the client has none to offer.
     pub no_model: bool,
+    /// Whether the session is still being worked on, here and without the caller.
+    pub goes_on: bool,
+}
+
+/// A session that goes on without a caller: of one who is gone, or who was told to look again later.
+#[derive(Debug)]
+pub enum Adrift {
+    /// What was begun in a call.
+    Begun(Box<Begun>),
+    /// Requests that a host which is gone has left, or that nobody has begun.
+    Left(SessionId),
+    /// A session that has ended, and whose end another one waits for.
+    Ended(SessionId),
+}
+
+impl Adrift {
+    /// Requests of a session that this host is to carry out.
+    pub(super) fn begun(caller: Caller, session: SessionId, requests: Vec<OpenRequest>) -> Self {
+        let waiting = requests.into_iter().map(|r| (session, r)).collect();
+        Self::Begun(Box::new(Begun { caller, waiting, flying: FuturesUnordered::new() }))
+    }
+}
+
+/// What is under way, and what is still to begin.
+#[derive(Debug)]
+pub struct Begun {
+    caller: Caller,
+    waiting: VecDeque<(SessionId, OpenRequest)>,
+    flying: FuturesUnordered<Flight>,
 }
 
 /// What is still to be carried out, and how it went so far.
-struct Drive {
+struct Drive<'h> {
+    host: &'h Host,
+    caller: Caller,
     advanced: Advanced,
-    waiting: VecDeque<OpenRequest>,
+    waiting: VecDeque<(SessionId, OpenRequest)>,
+    flying: FuturesUnordered<Flight>,
+    keys: Vec<(SessionId, String)>,
+    told: (Told, UnboundedReceiver<String>),
     no_model: bool,
+    asked: u32,
+    until: Option<Instant>,
 }
 
 /// How one request ended.
@@ -94,58 +166,57 @@ enum Carried {
     Later(Vec<Ask>),
 }
 
+/// What the drive heard first.
+enum Heard {
+    Landed(Landed),
+    Told(String),
+    GivenUp,
+    TimeIsUp,
+}
+
 impl Host {
-    /// Carries out what a turn asked for, and hands back what it gave.
+    /// Carries out what a turn asked for, and hands back what it gave. When the time of a call is up, the rest goes on
+    /// without it.
     pub async fn drive<E: Effects>(&self, caller: &Caller, first: Advanced, effects: &E) -> Result<Driven, Fault> {
-        let until = Instant::now() + CALL_TIME_MAX;
-        let mut drive = Drive { waiting: first.opened.iter().cloned().collect(), advanced: first, no_model: false };
+        let mut drive = Drive::of(self, caller.clone(), first, Some(Instant::now() + CALL_TIME_MAX));
         effects.tell(&drive.advanced.progress).await;
-        for _ in 0..ROUNDS_PER_CALL_MAX {
-            let (Some(session), Some(request)) = (drive.advanced.session, drive.waiting.pop_front()) else { break };
-            let asked = Instant::now();
-            let time = FORM_TIME.min(until.saturating_duration_since(asked));
-            // Nobody is asked who could not answer any more: the question stays open.
-            if time.is_zero() {
-                break;
-            }
-            match drive.carry(session, &request, (effects, time)).await {
-                Carried::Value(value, source) => {
-                    let reply = Reply { request: request.id, value };
-                    if !self.handed_over(caller, &mut drive, effects, (&request.need, &reply, source)).await? {
-                        break;
-                    }
-                }
-                Carried::Unanswered(how) => {
-                    let note = unanswered(&request.id, &how, asked.elapsed());
-                    self.note(caller, session, &note)?;
-                    break;
-                }
-                Carried::NotNow => {}
-                Carried::Later(asks) => return Ok(Driven { advanced: drive.advanced, asks, no_model: drive.no_model }),
-            }
-        }
-        Ok(Driven { advanced: drive.advanced, asks: Vec::new(), no_model: drive.no_model })
+        let opened = drive.advanced.opened.clone();
+        drive.wait_for(drive.advanced.session, opened);
+        drive.hand_up(effects).await?;
+        drive.run(effects).await
     }
 
-    /// Hands a reply to the session. False if it was refused: then nothing more is to be done.
-    async fn handed_over<E: Effects>(
-        &self,
-        caller: &Caller,
-        drive: &mut Drive,
-        effects: &E,
-        (asked, reply, source): (&str, &Reply, Source),
-    ) -> Result<bool, Fault> {
-        let Some(session) = drive.advanced.session else { return Ok(false) };
-        // Closed meanwhile, by someone else or by the turn before.
-        let Some(next) = self.reply(caller, (session, asked), reply, source)? else { return Ok(true) };
-        effects.tell(&next.progress).await;
-        let refused = next.opened.is_empty() && self.still_open(caller, session, &reply.request)?;
-        drive.waiting.extend(next.opened.iter().cloned());
-        // A refused value is told with its reason; a refused failure leaves what the turn before said.
-        if reply.value.is_ok() || !refused {
-            drive.advanced = next;
+    /// Goes on with a session that nobody waits for.
+    pub async fn go_on(&self, adrift: Adrift) -> Result<(), Fault> {
+        let clock = Caller { channel: "host", ..Caller::default() };
+        let nothing = Advanced::only(crate::plugin::contract::Output {
+            headline: None,
+            value: "null".into(),
+            content: None,
+            is_error: false,
+        });
+        match adrift {
+            Adrift::Begun(begun) => {
+                let begun = *begun;
+                let mut drive = Drive::of(self, begun.caller, nothing, None);
+                (drive.waiting, drive.flying) = (begun.waiting, begun.flying);
+                drive.run(&Unattended).await.map(|_| ())
+            }
+            Adrift::Left(session) => {
+                let opened = self.take_over(&clock, session).await?;
+                let owner = self.store.head(session)?.map(|h| h.owner).unwrap_or_default();
+                let mut drive = Drive::of(self, Caller { owner, ..clock }, nothing, None);
+                drive.wait_for(Some(session), opened);
+                drive.run(&Unattended).await.map(|_| ())
+            }
+            Adrift::Ended(session) => {
+                let owner = self.store.head(session)?.map(|h| h.owner).unwrap_or_default();
+                let ended = Advanced { session: Some(session), hands_up: true, ..nothing };
+                let mut drive = Drive::of(self, Caller { owner, ..clock }, ended, None);
+                drive.hand_up(&Unattended).await?;
+                drive.run(&Unattended).await.map(|_| ())
+            }
         }
-        Ok(!refused)
     }
 
     /// Whether a request waits for its answer.
@@ -155,14 +226,192 @@ impl Host {
     }
 }
 
-impl Drive {
+impl<'h> Drive<'h> {
+    fn of(host: &'h Host, caller: Caller, advanced: Advanced, until: Option<Instant>) -> Self {
+        let (waiting, flying, keys) = (VecDeque::new(), FuturesUnordered::new(), Vec::new());
+        Self { host, caller, advanced, waiting, flying, keys, told: unbounded(), no_model: false, asked: 0, until }
+    }
+
+    fn wait_for(&mut self, session: Option<SessionId>, opened: Vec<OpenRequest>) {
+        if let Some(session) = session {
+            self.waiting.extend(opened.into_iter().map(|request| (session, request)));
+        }
+    }
+
+    /// Until nothing more can be done without somebody who is not here.
+    async fn run<E: Effects>(&mut self, effects: &E) -> Result<Driven, Fault> {
+        for _ in 0..REPLIES_PER_CALL_MAX {
+            self.launch(effects).await?;
+            if !self.flying.is_empty() {
+                match self.hear(effects).await {
+                    Heard::Landed(landed) => self.landed(landed, effects).await?,
+                    Heard::Told(part) => effects.tell(&[part]).await,
+                    Heard::GivenUp => return self.give_up(effects).await,
+                    Heard::TimeIsUp => return Ok(self.working()),
+                }
+                continue;
+            }
+            let Some((session, request)) = self.waiting.pop_front() else { break };
+            let asks = self.put(session, &request, effects).await?;
+            if let Some(asks) = asks {
+                return Ok(self.done(asks));
+            }
+        }
+        Ok(self.done(Vec::new()))
+    }
+
+    fn done(&mut self, asks: Vec<Ask>) -> Driven {
+        // What is left waits for somebody; it is not for the background.
+        self.waiting.clear();
+        let goes_on = !self.flying.is_empty();
+        Driven { advanced: self.advanced.clone(), asks, no_model: self.no_model, goes_on }
+    }
+
+    /// Puts a question to the client. Some: it is asked with the reply. The drive ends when nobody answers.
+    async fn put<E: Effects>(
+        &mut self,
+        session: SessionId,
+        request: &OpenRequest,
+        effects: &E,
+    ) -> Result<Option<Vec<Ask>>, Fault> {
+        let asked = Instant::now();
+        let left = self.until.map_or(FORM_TIME, |until| until.saturating_duration_since(asked));
+        let time = FORM_TIME.min(left);
+        // Nobody is asked who could not answer any more: the question stays open.
+        if time.is_zero() || self.asked >= ROUNDS_PER_CALL_MAX {
+            return Ok(Some(Vec::new()));
+        }
+        self.asked += 1;
+        match self.carry(session, request, (effects, time)).await {
+            Carried::Value(value, source) => {
+                let reply = Reply { request: request.id.clone(), value };
+                if !self.handed_over(session, (&request.need, &reply, source), effects).await? {
+                    return Ok(Some(Vec::new()));
+                }
+            }
+            Carried::Unanswered(how) => {
+                let note = unanswered(&request.id, &how, asked.elapsed());
+                self.host.note(&self.caller, session, &note)?;
+                return Ok(Some(Vec::new()));
+            }
+            Carried::NotNow => {}
+            Carried::Later(asks) => return Ok(Some(asks)),
+        }
+        Ok(None)
+    }
+
+    /// Begins on all that is the host's own to carry out; what is somebody else's stays in the queue.
+    async fn launch<E: Effects>(&mut self, effects: &E) -> Result<(), Fault> {
+        let mut others = VecDeque::new();
+        while let Some((session, request)) = self.waiting.pop_front() {
+            if !matches!(request.standing, Standing::Sent(_)) {
+                others.push_back((session, request));
+                continue;
+            }
+            if let Some(flight) = self.host.launch(session, &request, &self.told.0)? {
+                self.keys.push((session, request.id.clone()));
+                self.flying.push(flight);
+            } else if let Some(next) = self.host.child(&self.caller, session, &request)? {
+                effects.tell(&next.progress).await;
+                self.wait_for(next.session, next.opened.clone());
+                self.advanced = next;
+                self.hand_up(effects).await?;
+            }
+        }
+        self.waiting = others;
+        Ok(())
+    }
+
+    async fn hear<E: Effects>(&mut self, effects: &E) -> Heard {
+        let time = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        let (given_up, time_is_up) = (pin!(effects.given_up()), pin!(effects.pause(time)));
+        let ends = select(given_up, time_is_up);
+        let news = select(self.flying.next(), self.told.1.next());
+        match select(news, ends).await {
+            Either::Left((Either::Left((Some(landed), _)), _)) => Heard::Landed(landed),
+            Either::Left((Either::Right((Some(part), _)), _)) => Heard::Told(part),
+            Either::Left(_) | Either::Right((Either::Right(_), _)) => Heard::TimeIsUp,
+            Either::Right((Either::Left(_), _)) => Heard::GivenUp,
+        }
+    }
+
+    async fn landed<E: Effects>(&mut self, landed: Landed, effects: &E) -> Result<(), Fault> {
+        let Landed { session, request, value } = landed;
+        let source = if value.is_some() { Source::Upstream } else { Source::Host };
+        let value = value.unwrap_or_else(|| Err(failure(Mishap::Cancelled, "the client gave its call up")));
+        let reply = Reply { request: request.id, value };
+        self.handed_over(session, (&request.need, &reply, source), effects).await.map(|_| ())
+    }
+
+    /// The client gave its call up: so are the calls that were made for it, and the sessions are told.
+    async fn give_up<E: Effects>(&mut self, effects: &E) -> Result<Driven, Fault> {
+        for (session, request) in self.keys.drain(..) {
+            self.host.flights.give_up(session, &request);
+        }
+        while let Some(landed) = self.flying.next().await {
+            self.landed(landed, effects).await?;
+        }
+        Ok(self.done(Vec::new()))
+    }
+
+    /// The time of a call is up: the session goes on, and the caller is told how to look at it.
+    fn working(&mut self) -> Driven {
+        let session = self.advanced.session.map(|s| s.to_string()).unwrap_or_default();
+        let text = format!(
+            "Still working: what this call began goes on without it. Ask for the status of session {session} to see how it ends."
+        );
+        self.advanced.output = crate::plugin::contract::Output {
+            headline: None,
+            value: serde_json::Value::from(text).to_string(),
+            content: None,
+            is_error: false,
+        };
+        Driven { advanced: self.advanced.clone(), asks: Vec::new(), no_model: self.no_model, goes_on: true }
+    }
+
+    /// Hands a reply to the session. False if it was refused: then nothing more is to be done.
+    async fn handed_over<E: Effects>(
+        &mut self,
+        session: SessionId,
+        (asked, reply, source): (&str, &Reply, Source),
+        effects: &E,
+    ) -> Result<bool, Fault> {
+        // Closed meanwhile, by someone else or by the turn before.
+        let Some(next) = self.host.reply(&self.caller, (session, asked), reply, source)? else {
+            if matches!(source, Source::Upstream) {
+                self.host.note(&self.caller, session, &late(reply))?;
+            }
+            return Ok(true);
+        };
+        effects.tell(&next.progress).await;
+        let refused = next.opened.is_empty() && self.host.still_open(&self.caller, session, &reply.request)?;
+        self.wait_for(next.session, next.opened.clone());
+        // A refused value is told with its reason; a refused failure leaves what the turn before said.
+        if reply.value.is_ok() || !refused {
+            self.advanced = next;
+            self.hand_up(effects).await?;
+        }
+        Ok(!refused)
+    }
+
+    /// While the session that moved last has ended and another waits for that: it is told, and moves.
+    async fn hand_up<E: Effects>(&mut self, effects: &E) -> Result<(), Fault> {
+        while self.advanced.hands_up {
+            let Some(child) = self.advanced.session else { break };
+            let Some(next) = self.host.hand_up(&self.caller, child)? else { break };
+            effects.tell(&next.progress).await;
+            self.wait_for(next.session, next.opened.clone());
+            self.advanced = next;
+        }
+        Ok(())
+    }
+
     async fn carry<E: Effects>(
         &mut self,
         session: SessionId,
         request: &OpenRequest,
         (effects, time): (&E, Duration),
     ) -> Carried {
-        // What no part of this host can get was answered in the turn's own transaction.
         let Some(ask) = ask(session, request) else { return Carried::NotNow };
         let by_model = matches!(ask.what, Asked::Completion { .. });
         let source = if by_model { Source::Model } else { Source::Human };
@@ -179,10 +428,26 @@ impl Drive {
             }
             Answered::Cannot => Carried::NotNow,
             Answered::Later => {
-                let more = self.waiting.iter().filter_map(|r| self::ask(session, r)).filter(|ask| effects.can(ask));
+                let more = self.waiting.iter().filter_map(|(s, r)| self::ask(*s, r)).filter(|ask| effects.can(ask));
                 Carried::Later(std::iter::once(ask).chain(more).collect())
             }
         }
+    }
+}
+
+impl Drop for Drive<'_> {
+    /// Whoever waited is gone, or its time is up; what is under way is not.
+    fn drop(&mut self) {
+        let left = self.waiting.iter().any(|(_, r)| matches!(r.standing, Standing::Sent(_)));
+        if self.flying.is_empty() && !left {
+            return;
+        }
+        let begun = Begun {
+            caller: self.caller.clone(),
+            waiting: std::mem::take(&mut self.waiting),
+            flying: std::mem::take(&mut self.flying),
+        };
+        self.host.set_adrift(Adrift::Begun(Box::new(begun)));
     }
 }
 
@@ -192,8 +457,12 @@ pub fn ask(session: SessionId, request: &OpenRequest) -> Option<Ask> {
     let what = match wire::need_kind(&request.need)? {
         NeedKind::Answer { audience, .. } if audience == "agent" => return None,
         NeedKind::Answer { prompt, schema, .. } => Asked::Form { prompt, schema },
-        NeedKind::Host { what: "completion" } => Asked::Completion { params: wire::completion(&request.need)? },
-        NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => return None,
+        NeedKind::Completion(params) => Asked::Completion { params },
+        NeedKind::AgentTool { .. }
+        | NeedKind::Tool { .. }
+        | NeedKind::ToolList(_)
+        | NeedKind::Workflow { .. }
+        | NeedKind::Timer(_) => return None,
     };
     Some(Ask { session, request: request.id.clone(), what })
 }
@@ -209,4 +478,17 @@ fn unanswered(request: &str, how: &str, waited: Duration) -> NoteRow {
         request: Some(request.to_owned()),
         detail: serde_json::json!({"how": how, "waited_ms": waited_ms}),
     }
+}
+
+/// An answer to what is not asked any more is kept, and goes no further.
+fn late(reply: &Reply) -> NoteRow {
+    let value = match &reply.value {
+        Ok(value) => {
+            serde_json::json!({"bytes": value.len(), "sha256": super::model::Digest::of(value.as_bytes()).to_string()})
+        }
+        Err(failure) => {
+            serde_json::json!({"failure": {"kind": wire::mishap(failure.kind), "message": failure.message}})
+        }
+    };
+    NoteRow { kind: "late".into(), request: Some(reply.request.clone()), detail: value }
 }

@@ -4,8 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::adrift::Channel;
+use super::drive::Adrift;
 use super::fault::Fault;
+use super::flights::Flights;
 use super::locks::Locks;
+use super::outside::{Nobody, Outside};
 use crate::catalogue::{Catalogue, Definition, FileFault, Plugins};
 use crate::clock::Clock;
 use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
@@ -28,6 +32,9 @@ pub struct Host {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) locks: Locks,
     pub(super) options: HostOptions,
+    pub(super) outside: Option<Arc<dyn Outside>>,
+    pub(super) flights: Flights,
+    adrift: Channel,
     plugins: Arc<Plugins>,
     places: Vec<PathBuf>,
     catalogue: RwLock<Arc<Catalogue>>,
@@ -57,6 +64,9 @@ impl Host {
             clock,
             locks: Locks::default(),
             options,
+            outside: Some(Arc::new(Nobody)),
+            flights: Flights::default(),
+            adrift: Channel::default(),
             plugins: Arc::new(plugins),
             places,
             catalogue: RwLock::new(Arc::new(catalogue)),
@@ -74,6 +84,9 @@ impl Host {
             clock: Arc::clone(&self.clock),
             locks: Locks::default(),
             options: self.options,
+            outside: Some(Arc::new(Nobody)),
+            flights: Flights::default(),
+            adrift: Channel::default(),
             plugins: Arc::clone(&self.plugins),
             places: Vec::new(),
             catalogue: RwLock::new(Arc::new(catalogue)),
@@ -81,6 +94,29 @@ impl Host {
             definitions: Mutex::default(),
             kept: Mutex::default(),
         })
+    }
+
+    /// With those who reach upstream servers. None: requests for the host are left to another one.
+    #[must_use]
+    pub fn with_outside(mut self, outside: Option<Arc<dyn Outside>>) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Those who reach upstream servers.
+    #[must_use]
+    pub fn outside(&self) -> Option<&Arc<dyn Outside>> {
+        self.outside.as_ref()
+    }
+
+    /// The next session that goes on without a caller, when there is one: see [`Host::go_on`].
+    pub async fn next_adrift(&self) -> Adrift {
+        self.adrift.next().await
+    }
+
+    /// Leaves a session to whoever looks after those without a caller.
+    pub(super) fn set_adrift(&self, adrift: Adrift) {
+        self.adrift.send(adrift);
     }
 
     /// What is offered now.

@@ -176,6 +176,8 @@ pub struct Head {
     pub current: Vec<String>,
     /// How it ended, if it has.
     pub outcome: Option<Outcome>,
+    /// Who asked for it, if another session did.
+    pub parent: Option<Parent>,
 }
 
 /// A request that waits for its reply. The need is JSON text of the host's own form (see `session::wire`).
@@ -187,9 +189,48 @@ pub struct OpenRequest {
     pub need: String,
     /// When the clock answers it: a timer's moment, or the end of the wait for anything else.
     pub deadline: Option<Millis>,
-    /// When the host last began to carry it out. Set and unanswered after a crash: nobody knows. At or after the deadline:
-    /// the clock answered it, and the answer was refused.
-    pub sent: Option<Millis>,
+    /// How far it is.
+    pub standing: Standing,
+}
+
+/// How far an open request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// Nobody has begun to carry it out, or nobody can tell: it is for a person or the agent.
+    #[default]
+    Waiting,
+    /// A host carries it out.
+    Sent(Sent),
+    /// The session that it asked for has begun, and will hand up its outcome.
+    Begun(Sent),
+    /// The host that carried it out has ended, and sending it again could do it twice: an operator's matter.
+    Doubtful(Sent),
+    /// What the host or the clock answered was refused, then: it is not answered by them again.
+    Refused(Millis),
+}
+
+/// Who began to carry a request out, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// When.
+    pub at: Millis,
+    /// Which running host, by the number that its store gave it.
+    pub by: u64,
+    /// Fresh entropy: tells this request from one of the same words.
+    pub nonce: u64,
+}
+
+/// The request of another session whose answer is this session's outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// The session that asked for this one.
+    pub session: SessionId,
+    /// The request.
+    pub request: String,
+    /// How many sessions stand above this one.
+    pub depth: u32,
+    /// Whether the outcome has been handed up.
+    pub told: bool,
 }
 
 /// A line of the journal, as bytes that the chain covers: the store keeps them and never looks inside.

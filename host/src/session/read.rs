@@ -8,7 +8,7 @@ use super::turn::Draft;
 use super::wire;
 use crate::limits::PAGE_ENTRIES_MAX;
 use crate::plugin::contract::{self, Input, Source};
-use crate::session::model::{Head, SessionId};
+use crate::session::model::{Head, SessionId, Standing};
 use crate::store::{Listed, Query};
 
 /// Entries that a listing names at most.
@@ -44,6 +44,20 @@ enum Readable {
     Absent(contract::Output),
 }
 
+/// What nobody knows the result of, in the host's words: the plugin cannot know.
+fn doubt(head: &Head) -> Option<String> {
+    let doubtful = head.requests.iter().filter(|r| matches!(r.standing, Standing::Doubtful(_)));
+    let named: Vec<String> = doubtful.filter_map(|r| wire::upstream(&r.need)).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "In doubt: {} had been sent when the host ended, and nobody knows whether it was carried out. It is not sent again by \
+             itself. The operator decides: `wfhost sessions answer {} --again`, `--lost`, or with its result.",
+            named.join(", "),
+            head.session
+        )
+    })
+}
+
 impl Host {
     pub(super) fn look_up(&self, routed: &Routed<'_>, query: Option<&contract::RunQuery>) -> Result<Advanced, Fault> {
         let plugin = &routed.offered.plugin;
@@ -68,7 +82,10 @@ impl Host {
             Readable::There(head, pinned) => (head, pinned),
             Readable::Absent(output) => return Ok(Advanced::only(output)),
         };
-        let output = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
+        let mut output = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
+        if let Some(doubt) = doubt(&head) {
+            output.headline = Some(output.headline.map_or(doubt.clone(), |headline| format!("{doubt}\n{headline}")));
+        }
         Ok(Advanced::about(head.session, output))
     }
 
@@ -185,7 +202,7 @@ impl Host {
             });
         }
         let Some(workflow) = &target.workflow else { return Ok(Readable::Absent(absent(target, ""))) };
-        let (pinned, head) = self.fresh(routed, workflow)?;
+        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
         let mut draft = Draft::of(head);
         let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
         Ok(match self.begin(routed.caller, &pinned, &mut draft, open)? {

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::line::{self, By, LineRow, NoteRow, RefusalRow, TurnRow};
 use super::{patch, wire};
-use crate::limits::{SNAPSHOT_EVERY, STATE_BYTES_MAX};
+use crate::limits::{CARRY_LEASE, SNAPSHOT_EVERY, STATE_BYTES_MAX};
 use crate::plugin::contract;
-use crate::session::model::{Digest, Head, Line, Millis, OpenRequest};
+use crate::session::model::{Digest, Head, Line, Millis, OpenRequest, Sent, Standing};
 use crate::store::Change;
 
 /// A head on its way: lines, memories and what was open before, until all of it is committed at once.
@@ -122,11 +122,15 @@ impl Draft {
             reply_hash: reply_hash(&refusal.reply)?,
         });
         self.push(&row, refusal.entries.len())?;
-        // The clock has said its word: what was not ended by it stays open, and is not ended again.
-        if let (contract::Input::Reply(reply), contract::Source::Clock) = (&event.input, event.source)
+        // The clock, or the host, has said its word: what was not ended by it stays open, and is not answered so again.
+        let by_host = matches!(
+            event.source,
+            contract::Source::Clock | contract::Source::Host | contract::Source::Upstream | contract::Source::Model
+        );
+        if let (contract::Input::Reply(reply), true) = (&event.input, by_host)
             && let Some(open) = self.head.requests.iter_mut().find(|r| r.id == reply.request)
         {
-            open.sent = Some(event.at);
+            open.standing = Standing::Refused(event.at);
         }
         Ok(())
     }
@@ -161,6 +165,17 @@ impl Draft {
         Ok(())
     }
 
+    /// Requests that were open before and are not any more.
+    pub(super) fn withdrawn(&self) -> impl Iterator<Item = &OpenRequest> {
+        self.before.iter().filter(|b| !self.head.requests.iter().any(|now| same(b, now)))
+    }
+
+    fn due(&self) -> Option<Millis> {
+        let waited_for = self.head.parent.as_ref().is_some_and(|p| !p.told) && self.head.outcome.is_some();
+        let requests = self.head.requests.iter().filter_map(due);
+        requests.chain(waited_for.then_some(self.head.changed)).min()
+    }
+
     /// What the store is asked for.
     pub(super) fn change(&self) -> Change {
         Change {
@@ -168,7 +183,7 @@ impl Draft {
             head: self.head.clone(),
             lines: self.lines.clone(),
             memories: self.memories.clone(),
-            due: if self.quiet { None } else { self.head.requests.iter().filter_map(due).min() },
+            due: if self.quiet { None } else { self.due() },
         }
     }
 }
@@ -194,9 +209,25 @@ fn same(one: &OpenRequest, other: &OpenRequest) -> bool {
     one.id == other.id && one.need == other.need && one.deadline == other.deadline
 }
 
-/// When the clock is to end a request; none if it never does, or has tried and was refused.
-pub(super) fn due(request: &OpenRequest) -> Option<Millis> {
-    request.deadline.filter(|at| request.sent.is_none_or(|sent| sent < *at))
+/// When the clock ends a request; none if it never does, or has tried and was refused.
+pub(super) fn ends(request: &OpenRequest) -> Option<Millis> {
+    let tried = |deadline: &Millis| matches!(request.standing, Standing::Refused(at) if at >= *deadline);
+    request.deadline.filter(|deadline| !tried(deadline))
+}
+
+/// When a session must be looked at for a request's sake although nobody calls.
+fn due(request: &OpenRequest) -> Option<Millis> {
+    let by_host = match request.standing {
+        Standing::Waiting => wire::for_a_host(&request.need).then_some(0),
+        Standing::Sent(sent) => lease_end(sent),
+        Standing::Begun(_) | Standing::Doubtful(_) | Standing::Refused(_) => None,
+    };
+    by_host.into_iter().chain(ends(request)).min()
+}
+
+/// When a host that has not handed over a result by then has lost it.
+pub(super) fn lease_end(sent: Sent) -> Option<Millis> {
+    sent.at.checked_add(u64::try_from(CARRY_LEASE.as_millis()).ok()?)
 }
 
 #[expect(clippy::cmp_owned, reason = "the texts are compared, not the values")]

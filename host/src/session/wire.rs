@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::plugin::contract;
-use crate::session::model::{Failure, OpenRequest, Outcome};
+use crate::session::model::{Failure, OpenRequest, Outcome, Standing};
 
 /// A JSON text that is kept byte for byte.
 pub type Raw = Box<RawValue>;
@@ -181,11 +181,30 @@ pub enum NeedKind {
     AgentTool {
         /// Its name.
         tool: String,
+        /// The arguments, JSON text.
+        args: String,
     },
-    /// Something that only the host could get.
-    Host {
-        /// `tool`, `tool-list`, `completion` or `workflow`.
-        what: &'static str,
+    /// A model's next message: the parameters of `sampling/createMessage`, JSON text.
+    Completion(String),
+    /// A tool of an upstream server.
+    Tool {
+        /// The server's name.
+        server: String,
+        /// Its tool.
+        tool: String,
+        /// The arguments, JSON text.
+        args: String,
+    },
+    /// What these upstream servers offer.
+    ToolList(Vec<String>),
+    /// The outcome of another workflow.
+    Workflow {
+        /// Whose it is; none: of the same interpreter.
+        interpreter: Option<String>,
+        /// Which.
+        workflow: String,
+        /// What it begins with, JSON text.
+        args: String,
     },
     /// A moment.
     Timer(u64),
@@ -222,36 +241,48 @@ pub fn need_kind(text: &str) -> Option<NeedKind> {
         });
     }
     if let Some(tool) = object.get("tool") {
-        let of_agent = tool.get("server").is_none_or(serde_json::Value::is_null);
-        return Some(if of_agent {
-            NeedKind::AgentTool { tool: text(tool.get("tool")?) }
-        } else {
-            NeedKind::Host { what: "tool" }
+        let (name, args) = (text(tool.get("tool")?), tool.get("args")?.to_string());
+        return Some(match tool.get("server").and_then(serde_json::Value::as_str) {
+            Some(server) => NeedKind::Tool { server: server.to_owned(), tool: name, args },
+            None => NeedKind::AgentTool { tool: name, args },
         });
     }
     if let Some(at) = object.get("timer") {
         return Some(NeedKind::Timer(at.as_u64()?));
     }
-    ["tool-list", "completion", "workflow"]
-        .into_iter()
-        .find(|k| object.get(k).is_some())
-        .map(|what| NeedKind::Host { what })
-}
-
-/// The parameters of a kept need for a model's message, if it is one, JSON text.
-#[must_use]
-pub fn completion(need: &str) -> Option<String> {
-    let object: serde_json::Value = serde_json::from_str(need).ok()?;
-    object.get("completion").map(ToString::to_string)
-}
-
-/// What a kept need asks for, if it is something that no part of this host can get.
-#[must_use]
-pub fn beyond_this_host(need: &str) -> Option<&'static str> {
-    match need_kind(need)? {
-        NeedKind::Host { what } if what != "completion" => Some(what),
-        NeedKind::Answer { .. } | NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => None,
+    if let Some(params) = object.get("completion") {
+        return Some(NeedKind::Completion(params.to_string()));
     }
+    if let Some(servers) = object.get("tool-list") {
+        return Some(NeedKind::ToolList(servers.as_array()?.iter().map(text).collect()));
+    }
+    let called = object.get("workflow")?;
+    let interpreter = called.get("interpreter").and_then(serde_json::Value::as_str).map(str::to_owned);
+    Some(NeedKind::Workflow {
+        interpreter,
+        workflow: text(called.get("workflow")?),
+        args: called.get("args")?.to_string(),
+    })
+}
+
+/// The tool that a kept need calls, in words.
+#[must_use]
+pub fn upstream(need: &str) -> Option<String> {
+    match need_kind(need)? {
+        NeedKind::Tool { server, tool, .. } => Some(format!("`{tool}` of `{server}`")),
+        NeedKind::AgentTool { tool, .. } => Some(format!("`{tool}`")),
+        NeedKind::Answer { .. }
+        | NeedKind::Completion(_)
+        | NeedKind::ToolList(_)
+        | NeedKind::Workflow { .. }
+        | NeedKind::Timer(_) => None,
+    }
+}
+
+/// Whether a kept need is for a host to carry out, whoever the operator is.
+#[must_use]
+pub fn for_a_host(need: &str) -> bool {
+    matches!(need_kind(need), Some(NeedKind::Tool { .. } | NeedKind::ToolList(_) | NeedKind::Workflow { .. }))
 }
 
 /// The schema of the value that a kept need asks for, if it asks for an answer.
@@ -259,7 +290,12 @@ pub fn beyond_this_host(need: &str) -> Option<&'static str> {
 pub fn answer_schema(need: &str) -> Option<String> {
     match need_kind(need)? {
         NeedKind::Answer { schema, .. } => Some(schema),
-        NeedKind::AgentTool { .. } | NeedKind::Host { .. } | NeedKind::Timer(_) => None,
+        NeedKind::AgentTool { .. }
+        | NeedKind::Completion(_)
+        | NeedKind::Tool { .. }
+        | NeedKind::ToolList(_)
+        | NeedKind::Workflow { .. }
+        | NeedKind::Timer(_) => None,
     }
 }
 
@@ -476,7 +512,8 @@ pub fn requests(requests: &[contract::Request]) -> Result<Vec<(RequestRow, OpenR
             let need = need(&r.need)?;
             let timer = if let contract::Need::Timer(at) = r.need { Some(at) } else { None };
             let deadline = timer.into_iter().chain(r.deadline).min();
-            let open = OpenRequest { id: r.id.clone(), need: need.get().to_owned(), deadline, sent: None };
+            let open =
+                OpenRequest { id: r.id.clone(), need: need.get().to_owned(), deadline, standing: Standing::Waiting };
             Ok((RequestRow { id: r.id.clone(), need, deadline: r.deadline }, open))
         })
         .collect()

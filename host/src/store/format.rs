@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::Fault;
 use super::codec::{Broken, Reader, Writer};
-use crate::session::model::{Digest, Failure, Head, Line, Millis, OpenRequest, Outcome, SessionId};
+use crate::session::model::{
+    Digest, Failure, Head, Line, Millis, OpenRequest, Outcome, Parent, Sent, SessionId, Standing,
+};
 
-/// The version that every record is written in.
-pub(super) const VERSION: u8 = 1;
+/// The version that every record is written in. Version 1 had neither parents nor more than a time for a sent request.
+pub(super) const VERSION: u8 = 2;
 /// The version of the file as a whole: which tables there are and what their keys mean. Since version 2 it goes by a log.
 pub(super) const FILE_VERSION: u32 = 2;
 /// Since this version the file says how far it has come in its log.
@@ -43,8 +45,8 @@ pub(super) struct Label<'a> {
     pub(super) workflow: &'a str,
 }
 
-fn sum(body: &[u8]) -> [u8; SUM_BYTES] {
-    let digest = Digest::of_parts(&[&[VERSION], body]);
+fn sum(version: u8, body: &[u8]) -> [u8; SUM_BYTES] {
+    let digest = Digest::of_parts(&[&[version], body]);
     let mut sum = [0; SUM_BYTES];
     for (to, from) in sum.iter_mut().zip(digest.0) {
         *to = from;
@@ -56,7 +58,7 @@ fn sum(body: &[u8]) -> [u8; SUM_BYTES] {
 pub(super) fn wrap(body: &[u8]) -> Vec<u8> {
     let mut record = Vec::with_capacity(1 + SUM_BYTES + body.len());
     record.push(VERSION);
-    record.extend_from_slice(&sum(body));
+    record.extend_from_slice(&sum(VERSION, body));
     record.extend_from_slice(body);
     record
 }
@@ -72,7 +74,7 @@ pub(super) fn unwrap<'a>(record: &'a [u8], what: &dyn Fn() -> String) -> Result<
         return Err(broken("the record has no format version"));
     }
     let (found, body) = rest.split_first_chunk::<SUM_BYTES>().ok_or_else(|| broken("the record ends too early"))?;
-    if *found != sum(body) {
+    if *found != sum(*version, body) {
         return Err(broken("its checksum does not match: the file was damaged or changed by something else"));
     }
     Ok(body)
@@ -99,14 +101,15 @@ pub(super) fn row(head: &Head, due: Option<Millis>) -> Vec<u8> {
 pub(super) fn read_row(record: &[u8], session: SessionId) -> Result<Row, Fault> {
     let what = || session_name(session);
     let mut reader = Reader(unwrap(record, &what)?);
-    let row = named(take_row(&mut reader), &what)?;
+    let version = record.first().copied().unwrap_or(VERSION);
+    let row = named(take_row(&mut reader, version), &what)?;
     own(row.head.session, session)?;
     Ok(row)
 }
 
-fn take_row(reader: &mut Reader<'_>) -> Result<Row, Broken> {
+fn take_row(reader: &mut Reader<'_>, version: u8) -> Result<Row, Broken> {
     let due = reader.maybe(Reader::number)?;
-    let head = take_head(reader)?;
+    let head = take_head_of(reader, version)?;
     reader.end()?;
     Ok(Row { head, due })
 }
@@ -159,10 +162,15 @@ pub(super) fn put_head(writer: &mut Writer, head: &Head) {
     writer.text(&head.state);
     writer.many(&head.requests, put_request);
     writer.many(&head.current, |writer, node| writer.text(node));
+    writer.maybe(head.parent.as_ref(), put_parent);
 }
 
 /// A head from its bytes.
 pub(super) fn take_head(reader: &mut Reader<'_>) -> Result<Head, Broken> {
+    take_head_of(reader, VERSION)
+}
+
+fn take_head_of(reader: &mut Reader<'_>, version: u8) -> Result<Head, Broken> {
     let session = SessionId::from_bytes(reader.exact()?);
     let started = reader.number()?;
     let lines = reader.number()?;
@@ -186,8 +194,25 @@ pub(super) fn take_head(reader: &mut Reader<'_>) -> Result<Head, Broken> {
         entries: reader.small()?,
         window: reader.small()?,
         state: reader.text()?,
-        requests: reader.many(take_request)?,
+        requests: reader.many(if version < 2 { take_request_1 } else { take_request })?,
         current: reader.many(Reader::text)?,
+        parent: if version < 2 { None } else { reader.maybe(take_parent)? },
+    })
+}
+
+fn put_parent(writer: &mut Writer, parent: &Parent) {
+    writer.exact(&parent.session.to_bytes());
+    writer.text(&parent.request);
+    writer.number(u64::from(parent.depth));
+    writer.flag(parent.told);
+}
+
+fn take_parent(reader: &mut Reader<'_>) -> Result<Parent, Broken> {
+    Ok(Parent {
+        session: SessionId::from_bytes(reader.exact()?),
+        request: reader.text()?,
+        depth: reader.small()?,
+        told: reader.flag()?,
     })
 }
 
@@ -214,7 +239,17 @@ fn put_request(writer: &mut Writer, request: &OpenRequest) {
     writer.text(&request.id);
     writer.text(&request.need);
     writer.maybe(request.deadline, Writer::number);
-    writer.maybe(request.sent, Writer::number);
+    let (kind, sent) = match request.standing {
+        Standing::Waiting => (0, None),
+        Standing::Sent(sent) => (1, Some(sent)),
+        Standing::Begun(sent) => (2, Some(sent)),
+        Standing::Doubtful(sent) => (3, Some(sent)),
+        Standing::Refused(at) => (4, Some(Sent { at, by: 0, nonce: 0 })),
+    };
+    writer.byte(kind);
+    if let Some(sent) = sent {
+        [sent.at, sent.by, sent.nonce].into_iter().for_each(|number| writer.number(number));
+    }
 }
 
 fn take_request(reader: &mut Reader<'_>) -> Result<OpenRequest, Broken> {
@@ -222,8 +257,30 @@ fn take_request(reader: &mut Reader<'_>) -> Result<OpenRequest, Broken> {
         id: reader.text()?,
         need: reader.text()?,
         deadline: reader.maybe(Reader::number)?,
-        sent: reader.maybe(Reader::number)?,
+        standing: take_standing(reader)?,
     })
+}
+
+fn take_standing(reader: &mut Reader<'_>) -> Result<Standing, Broken> {
+    let kind = reader.byte()?;
+    if kind == 0 {
+        return Ok(Standing::Waiting);
+    }
+    let sent = Sent { at: reader.number()?, by: reader.number()?, nonce: reader.number()? };
+    match kind {
+        1 => Ok(Standing::Sent(sent)),
+        2 => Ok(Standing::Begun(sent)),
+        3 => Ok(Standing::Doubtful(sent)),
+        4 => Ok(Standing::Refused(sent.at)),
+        _ => Err(Broken("a request stands as none can")),
+    }
+}
+
+/// As version 1 wrote it: a time alone, and that only for one whose answer was refused.
+fn take_request_1(reader: &mut Reader<'_>) -> Result<OpenRequest, Broken> {
+    let (id, need, deadline) = (reader.text()?, reader.text()?, reader.maybe(Reader::number)?);
+    let standing = reader.maybe(Reader::number)?.map_or(Standing::Waiting, Standing::Refused);
+    Ok(OpenRequest { id, need, deadline, standing })
 }
 
 /// A journal line from its record.
@@ -253,7 +310,7 @@ pub(super) fn read_label(record: &[u8]) -> Option<Label<'_>> {
     let mut reader = Reader(record);
     let version = reader.byte().ok()?;
     let label = Label { owner: reader.str().ok()?, interpreter: reader.str().ok()?, workflow: reader.str().ok()? };
-    (version == VERSION).then_some(label)
+    (1..=VERSION).contains(&version).then_some(label)
 }
 
 /// A blob's record. Its digest is its checksum.

@@ -34,6 +34,14 @@ impl Memory {
 }
 
 impl Store for Memory {
+    fn host(&self) -> Result<u64, Fault> {
+        Ok(1)
+    }
+
+    fn alive(&self, host: u64) -> bool {
+        host == 1
+    }
+
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
         Ok(self.kept().sessions.get(&session).map(|s| s.head.clone()))
     }

@@ -15,6 +15,7 @@ mod log;
 mod memory;
 #[cfg(unix)]
 mod owner;
+mod presence;
 #[cfg(unix)]
 mod protocol;
 mod queue;
@@ -54,6 +55,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault>;
     /// One transaction: head, lines and memories, or none of them. Returns after it is durable.
     fn commit(&self, change: Change) -> Result<Committed, Fault>;
+    /// The number of this running host among those that work on the store, from its first use until the process ends.
+    fn host(&self) -> Result<u64, Fault>;
+    /// Whether the host of that number still runs.
+    fn alive(&self, host: u64) -> bool;
     /// Leaves the store in order before the process ends; what is called afterwards is a fault. Without it nothing is lost,
     /// but the next start has to look at the whole file.
     fn close(&self) {}

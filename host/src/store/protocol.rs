@@ -11,7 +11,7 @@ use super::{Change, Committed, Fault, Limit, Listed, Query, Report, Store};
 use crate::session::model::{Digest, Head, Line, Millis, SessionId};
 
 /// Changes with every change of a frame's meaning.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const GREETING: &[u8; 12] = b"wfhost-store";
 
 /// Sends a frame.

@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::follower::{Follower, Miss, holder};
 use super::limits::{ELECTION_MAX, ELECTION_PAUSE, RESENDS_MAX};
 use super::owner::Owner;
+use super::presence::{self, Presence};
 use super::protocol::{Call, Reply};
 use super::queue::lock;
 use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
@@ -28,6 +29,7 @@ pub(super) struct Shared {
     directory: PathBuf,
     options: Options,
     state: Mutex<State>,
+    presence: Presence,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl Shared {
     /// Becomes the owner, or finds it.
     pub(super) fn open(directory: PathBuf, options: Options) -> Result<Self, Fault> {
         let role = Arc::new(settle(&directory, &options)?);
-        Ok(Self { directory, options, state: Mutex::new(State { role, vain: None }) })
+        Ok(Self { directory, options, state: Mutex::new(State { role, vain: None }), presence: Presence::default() })
     }
 
     fn call(&self, call: Call) -> Result<Reply, Fault> {
@@ -143,6 +145,14 @@ fn odd<T>() -> Result<T, Fault> {
 }
 
 impl Store for Shared {
+    fn host(&self) -> Result<u64, Fault> {
+        self.presence.number(&self.directory)
+    }
+
+    fn alive(&self, host: u64) -> bool {
+        presence::alive(&self.directory, host)
+    }
+
     fn close(&self) {
         let role = std::mem::replace(&mut lock(&self.state).role, Arc::new(Role::Closed));
         // The last who holds it closes the database; calls that still run go on to their end.

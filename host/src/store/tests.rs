@@ -12,7 +12,7 @@ mod shared;
 use std::sync::Arc;
 
 use super::{Change, Committed, Fault, Limit, Listed, Query, Store};
-use crate::session::model::{Digest, Failure, Head, Line, OpenRequest, SessionId};
+use crate::session::model::{Digest, Failure, Head, Line, OpenRequest, Parent, Sent, SessionId, Standing};
 
 pub(super) const ALL: Limit = Limit { lines: usize::MAX, bytes: usize::MAX };
 
@@ -42,10 +42,11 @@ pub(super) fn head(session: SessionId, started: u64) -> Head {
             id: "q1".to_owned(),
             need: r#"{"kind":"answer"}"#.to_owned(),
             deadline: Some(started + 1000),
-            sent: None,
+            standing: Standing::Waiting,
         }],
         current: vec!["check".to_owned(), "disk".to_owned()],
         outcome: None,
+        parent: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! (endless loops, memory bombs, traps, floods, nonsense).
 
 mod harm;
+mod outside;
 
 use serde_json::{Value, json};
 use wfhost_guest::model::{
@@ -37,7 +38,7 @@ impl Dialect for Probe {
                 edges: Vec::new(),
             },
             views: Vec::new(),
-            servers: Vec::new(),
+            servers: outside::servers(&text),
             instructions: None,
             sessions: Keeping { shared: false, idle_seconds: None, limit: None },
             code: text.into_bytes(),
@@ -139,6 +140,7 @@ fn step(state: &Value, session: &Session, memory: &Memory, event: &Event) -> Res
     seen.push(json!(what));
     // A state holds what the next step needs, not the past.
     seen.drain(..seen.len().saturating_sub(4));
+    let before = state;
     let state = json!({"count": count, "seen": seen});
     let mut turn = Turn {
         state: state.to_string(),
@@ -160,6 +162,7 @@ fn step(state: &Value, session: &Session, memory: &Memory, event: &Event) -> Res
         ),
     };
     good(&what, n, event, &mut turn);
+    outside::step(&before, &args, event, &mut turn);
     harm::in_turn(&what, &mut turn);
     Ok(turn)
 }

@@ -63,6 +63,14 @@ impl Planted {
 }
 
 impl Store for Planted {
+    fn host(&self) -> Result<u64, Fault> {
+        self.inner.host()
+    }
+
+    fn alive(&self, host: u64) -> bool {
+        self.inner.alive(host)
+    }
+
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
         self.inner.head(session)
     }

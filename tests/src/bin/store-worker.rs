@@ -56,6 +56,7 @@ fn begin(session: SessionId) -> Head {
         requests: Vec::new(),
         current: Vec::new(),
         outcome: None,
+        parent: None,
     }
 }
 

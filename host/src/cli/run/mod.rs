@@ -14,10 +14,12 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::stage::Stage;
+use super::upstreams::{Reached, Upstreams};
 use super::{Documents, code, findings, outline, place, print, time};
 use crate::catalogue::Catalogue;
 use crate::clock::{Clock, System};
 use crate::session::model::{OpenRequest, SessionId};
+use crate::session::outside::Outside;
 use crate::session::wire::{self, NeedKind};
 use crate::session::{Advanced, Caller, Driven, Host, HostOptions, OwnSessions, history};
 use crate::store;
@@ -50,13 +52,17 @@ pub(super) struct Run {
     /// A plugin that reads the document: a file, or the name of a built-in one. Repeatable; none means all built-in ones.
     #[arg(long = "plugin", value_name = "FILE|NAME")]
     plugins: Vec<String>,
+    #[command(flatten)]
+    upstreams: Upstreams,
 }
 
 impl Run {
     pub(super) fn run(self) -> Result<ExitCode> {
         let args = arguments(&self.args)?;
         let documents = Documents { places: vec![self.document.clone()], plugins: self.plugins.clone() };
+        let hub = self.upstreams.hub(Reached::Locally)?;
         let host = documents.host(store::open_ephemeral()?, place::cache(), HostOptions::default())?;
+        let host = host.with_outside(Some(Arc::clone(&hub) as Arc<dyn Outside>));
         let catalogue = host.catalogue();
         for finding in catalogue.findings() {
             print::aside(format_args!("{}\n", findings::text(finding)));
@@ -72,6 +78,7 @@ impl Run {
             .build()
             .context("the threads that run it cannot be started")?;
         let ran = runtime.block_on(self.call(&host, &args));
+        runtime.block_on(hub.close());
         runtime.shutdown_background();
         ran
     }

@@ -84,6 +84,15 @@ impl Effects for Stage {
             print::aside(format_args!("... {}", outline::inline(&part)));
         }
     }
+
+    async fn given_up(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    /// Whoever started the run waits for its end, or ends it.
+    async fn pause(&self, _time: Duration) {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// What was said, in the form that the question wants.

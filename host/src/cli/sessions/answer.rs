@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::waits::waits;
 use super::{Found, Named, parsed};
 use crate::cli::{code, print};
-use crate::plugin::contract::{Reply, Source};
+use crate::plugin::contract::{Failure, Mishap, Reply, Source};
 use crate::session::line::LineRow;
-use crate::session::model::{Head, OpenRequest};
+use crate::session::model::{Head, OpenRequest, Standing};
 use crate::session::wire::{NeedKind, need_kind};
 use crate::session::{Caller, Host};
 use crate::store::Limit;
@@ -22,8 +22,14 @@ pub(super) struct Answer {
     #[command(flatten)]
     named: Named,
     /// The answer. JSON if the question wants something other than text; for a tool of the agent, what the tool returned.
-    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
-    value: String,
+    #[arg(value_name = "VALUE", allow_hyphen_values = true, required_unless_present_any = ["lost", "again"])]
+    value: Option<String>,
+    /// Nobody knows whether a call of an upstream server was carried out: the session is told so.
+    #[arg(long, conflicts_with_all = ["value", "again"])]
+    lost: bool,
+    /// Have a call of an upstream server made once more. A running server does it, or the next one that starts.
+    #[arg(long, conflicts_with = "value")]
+    again: bool,
     /// Which request to answer, if several are open.
     #[arg(long, value_name = "R")]
     request: Option<String>,
@@ -37,8 +43,14 @@ impl Answer {
         let Found { host, head } = self.named.find()?;
         let caller = Caller::operator();
         let request = self.asked(&head)?;
-        let value = self.reply_value(request)?;
-        let reply = Reply { request: request.id.clone(), value: Ok(value) };
+        if self.again {
+            return again(&host, &caller, &head, request);
+        }
+        let value = match &self.value {
+            Some(value) => Ok(self.reply_value(value, request)?),
+            None => Err(lost()),
+        };
+        let reply = Reply { request: request.id.clone(), value };
         if host.reply(&caller, (head.session, &request.need), &reply, Source::Operator)?.is_none() {
             bail!(
                 "`{}` was answered by someone else just now; `wfhost sessions show {}` tells how",
@@ -51,7 +63,7 @@ impl Answer {
             waits(&head).iter().for_each(|clause| print::aside(format_args!("the session still waits for {clause}")));
             return Ok(code(false));
         }
-        let value = print::cut(&print::plain(&self.value), 200);
+        let value = print::cut(&print::plain(self.value.as_deref().unwrap_or("that it is lost")), 200);
         print::line(format_args!("answered {} with {value}", print::plain(&request.id)));
         let now = host.show(&caller, head.session)?.head;
         for clause in waits(&now) {
@@ -72,7 +84,11 @@ impl Answer {
             .iter()
             .filter(|r| match need_kind(&r.need) {
                 Some(NeedKind::Answer { .. } | NeedKind::AgentTool { .. }) => true,
-                Some(NeedKind::Host { .. } | NeedKind::Timer(_)) | None => false,
+                Some(NeedKind::Tool { .. }) => matches!(r.standing, Standing::Doubtful(_)),
+                Some(
+                    NeedKind::Completion(_) | NeedKind::ToolList(_) | NeedKind::Workflow { .. } | NeedKind::Timer(_),
+                )
+                | None => false,
             })
             .collect();
         match answerable.as_slice() {
@@ -83,28 +99,39 @@ impl Answer {
     }
 
     /// The value in the form that the request wants, JSON text.
-    fn reply_value(&self, request: &OpenRequest) -> Result<String> {
-        let json: Option<Value> = serde_json::from_str(&self.value).ok();
+    fn reply_value(&self, value: &str, request: &OpenRequest) -> Result<String> {
+        let json: Option<Value> = serde_json::from_str(value).ok();
         if self.json_value && json.is_none() {
             bail!(
                 "`{}` is no JSON; without `--json-value` it would be sent as text where text is wanted",
-                print::plain(&self.value)
+                print::plain(value)
             );
         }
-        let kept = || json.clone().unwrap_or_else(|| self.value.clone().into());
+        let kept = || json.clone().unwrap_or_else(|| value.into());
         Ok(match need_kind(&request.need) {
             Some(NeedKind::Answer { .. }) if self.json_value => kept(),
-            Some(NeedKind::Answer { schema, .. }) if wants_text(&parsed(&schema), &self.value) => {
-                self.value.clone().into()
-            }
+            Some(NeedKind::Answer { schema, .. }) if wants_text(&parsed(&schema), value) => value.into(),
             Some(NeedKind::Answer { .. }) => kept(),
-            Some(NeedKind::AgentTool { .. } | NeedKind::Host { what: "tool" }) => tool_result(&self.value, json),
-            Some(NeedKind::Host { .. } | NeedKind::Timer(_)) | None => {
-                json.with_context(|| format!("a reply to `{}` must be JSON", print::plain(&request.id)))?
-            }
+            Some(NeedKind::AgentTool { .. } | NeedKind::Tool { .. }) => tool_result(value, json),
+            Some(NeedKind::Completion(_) | NeedKind::ToolList(_) | NeedKind::Workflow { .. } | NeedKind::Timer(_))
+            | None => json.with_context(|| format!("a reply to `{}` must be JSON", print::plain(&request.id)))?,
         }
         .to_string())
     }
+}
+
+fn lost() -> Failure {
+    let message = "the operator says that nobody knows whether it was carried out".to_owned();
+    Failure { kind: Mishap::Lost, message, detail: None }
+}
+
+/// Leaves a request to the next host that looks.
+fn again(host: &Host, caller: &Caller, head: &Head, request: &OpenRequest) -> Result<ExitCode> {
+    if !host.send_again(caller, head.session, request)? {
+        bail!("`{}` is not in doubt: only a call whose result nobody knows can be made again", request.id);
+    }
+    print::line(format_args!("{} will be sent again", print::plain(&request.id)));
+    Ok(code(true))
 }
 
 /// Whether the question is for a text, so that `5` means the text and not the number. Without a word on it, it is.
@@ -120,8 +147,11 @@ pub(in crate::cli) fn wants_text(schema: &Value, value: &str) -> bool {
     }
 }
 
-/// MCP's CallToolResult, as if the agent had called the tool.
+/// MCP's CallToolResult: the value itself if it is one, else as if the tool had said so.
 fn tool_result(text: &str, json: Option<Value>) -> Value {
+    if let Some(result) = json.as_ref().filter(|j| j.get("content").is_some_and(Value::is_array)) {
+        return result.clone();
+    }
     let mut result = json!({"content": [{"type": "text", "text": text}]});
     if let (Some(object), Some(fields)) = (json.filter(Value::is_object), result.as_object_mut()) {
         fields.insert("structuredContent".into(), object);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::standing;
 use crate::cli::{Data, code, print, time};
 use crate::clock::{Clock, System};
-use crate::session::model::{Head, Millis};
+use crate::session::model::{Head, Millis, Standing};
 use crate::store::{Listed, Query};
 
 /// What `sessions list` is told.
@@ -94,6 +94,18 @@ fn row_json(listed: &Listed) -> Value {
     }
 }
 
+/// How far a request is, for machines.
+fn standing_json(standing: Standing) -> Value {
+    let (kind, at) = match standing {
+        Standing::Waiting => ("waiting", None),
+        Standing::Sent(sent) => ("sent", Some(sent.at)),
+        Standing::Begun(sent) => ("begun", Some(sent.at)),
+        Standing::Doubtful(sent) => ("in-doubt", Some(sent.at)),
+        Standing::Refused(at) => ("refused", Some(at)),
+    };
+    json!({"kind": kind, "at": at.map(time::stamp)})
+}
+
 /// A session's head for machines, without its state.
 pub(super) fn head_json(head: &Head) -> Value {
     let outcome = head.outcome.as_ref().map(|outcome| match outcome {
@@ -103,7 +115,7 @@ pub(super) fn head_json(head: &Head) -> Value {
         }
     });
     let requests = head.requests.iter().map(|r| {
-        json!({"id": r.id, "need": super::parsed(&r.need), "deadline": r.deadline.map(time::stamp), "sent": r.sent.map(time::stamp)})
+        json!({"id": r.id, "need": super::parsed(&r.need), "deadline": r.deadline.map(time::stamp), "standing": standing_json(r.standing)})
     });
     json!({
         "session": head.session.to_string(),

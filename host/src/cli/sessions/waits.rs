@@ -20,8 +20,17 @@ fn one(request: &OpenRequest) -> String {
         Some(NeedKind::Answer { audience, prompt, schema }) => {
             format!("{}: {}{}", who(&audience), print::cut(&print::plain(&prompt), 200), choices(&schema))
         }
-        Some(NeedKind::AgentTool { tool }) => format!("the agent's result of the tool `{}`", print::plain(&tool)),
-        Some(NeedKind::Host { what }) => format!("a `{what}` that the host is to supply"),
+        Some(NeedKind::AgentTool { tool, .. }) => format!("the agent's result of the tool `{}`", print::plain(&tool)),
+        Some(NeedKind::Completion(_)) => "the next message of a model".to_owned(),
+        Some(NeedKind::Tool { server, tool, .. }) => {
+            format!("the tool `{}` of the server `{}`", print::plain(&tool), print::plain(&server))
+        }
+        Some(NeedKind::ToolList(servers)) => {
+            format!("what the servers {} offer", print::plain(&servers.join(", ")))
+        }
+        Some(NeedKind::Workflow { workflow, .. }) => {
+            format!("the outcome of the workflow `{}`", print::plain(&workflow))
+        }
         Some(NeedKind::Timer(at)) => format!("the time, {}", time::utc(at)),
         None => format!("something that this wfhost does not know: {}", print::plain(&request.need)),
     };

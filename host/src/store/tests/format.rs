@@ -32,7 +32,8 @@ fn check(name: &str, record: &[u8]) {
 
 fn full_head() -> Head {
     let mut head = next(&head(id(0x0123_4567_89ab_cdef), 1_700_000_000_000), &["one"]).head;
-    head.requests[0].sent = Some(1_700_000_000_500);
+    head.requests[0].standing = Standing::Sent(Sent { at: 1_700_000_000_500, by: 7, nonce: 9 });
+    head.parent = Some(Parent { session: id(3), request: "r1".into(), depth: 1, told: false });
     head
 }
 
@@ -76,4 +77,16 @@ fn no_changed_byte_goes_unnoticed() {
         assert!(records::read_row(&record[..at], head.session).is_err(), "cut at {at}");
     }
     assert!(records::read_row(&record, id(1)).is_err());
+}
+
+#[test]
+fn a_row_of_version_1_is_still_read() {
+    let text = std::fs::read_to_string(golden("session-of-version-1.hex")).unwrap();
+    let digits = text.lines().flat_map(|line| line.split("  ").next().unwrap_or_default().split_whitespace());
+    let record: Vec<u8> = digits.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let wanted = full_head();
+    let read = records::read_row(&record, wanted.session).unwrap().head;
+    assert_eq!(read.requests[0].standing, Standing::Refused(1_700_000_000_500));
+    assert_eq!((&read.state, &read.outcome, read.parent), (&wanted.state, &wanted.outcome, None));
+    assert_eq!(read.current, wanted.current);
 }

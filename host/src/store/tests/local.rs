@@ -64,7 +64,7 @@ fn a_change_without_lines_is_written() {
     let store = Local::ephemeral().unwrap();
     let first = commit(&store, next(&head(id(1), 5), &["one"]));
     let mut marked = next(&first, &[]);
-    marked.head.requests[0].sent = Some(77);
+    marked.head.requests[0].standing = Standing::Refused(77);
     let marked = commit(&store, marked);
     assert_eq!(store.head(id(1)).unwrap(), Some(marked));
 }
@@ -197,7 +197,7 @@ fn an_unreadable_record_hides_no_other() {
     assert!(matches!(&listed[0], Listed::Unreadable(_, why) if why.contains("newer wfhost")), "{listed:?}");
     assert!(matches!(&listed[1], Listed::Unreadable(_, why) if why.contains("checksum")), "{listed:?}");
     assert!(matches!(&listed[2], Listed::Head(_)));
-    assert!(matches!(store.head(id(3)), Err(Fault::Newer { found: 2, known: 1, .. })));
+    assert!(matches!(store.head(id(3)), Err(Fault::Newer { found: 3, known: 2, .. })));
     assert!(matches!(store.head(id(2)), Err(Fault::Unreadable { .. })));
     // Neither is replaced by a change, and neither stops others.
     assert!(store.commit(next(&head(id(2), 2), &["one"])).is_err());
