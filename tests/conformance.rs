@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use libtest_mimic::{Arguments, Failed, Trial};
+use wfhost_graphs::Graphs;
 use wfhost_guides::Guides;
 use wfhost_tests::corpus::{self, Case};
 use wfhost_tests::deviations::{self, Deviation};
@@ -31,6 +32,7 @@ fn drivers(dialect: &str) -> Vec<(&'static str, Make)> {
             ("native", || Ok(Box::new(Native::<Guides>::new(wfhost_guides::interpreter())))),
             ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "guides")?))),
         ],
+        "mcpgraph" => vec![("native", || Ok(Box::new(Native::<Graphs>::new(wfhost_graphs::interpreter()))))],
         _ => Vec::new(),
     }
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+use crate::graphs;
+
 /// Files of a folder: path below it, and content.
 pub type Files = Vec<(String, Vec<u8>)>;
 
@@ -13,6 +15,8 @@ pub type Files = Vec<(String, Vec<u8>)>;
 pub struct Case {
     /// The rule's name, which is the file's.
     pub name: String,
+    /// The dialect of the peer it was recorded from.
+    pub dialect: String,
     /// What it pins.
     pub about: String,
     /// What was served.
@@ -47,6 +51,8 @@ pub enum Act {
     Calls(Vec<Step>),
     /// Loads documents that are refused, with these words.
     LoadError(String),
+    /// Talks with a server that has no counterpart here.
+    Foreign,
     /// Loads documents that are refused, with at least these problems.
     Refused(Vec<Value>),
     /// Looks at documents, of which exactly these findings are told.
@@ -74,6 +80,8 @@ pub struct Step {
     pub restart: Option<Change>,
     /// Members of this result that are not compared.
     pub loose: Vec<String>,
+    /// What upstream servers were asked meanwhile, and what they said.
+    pub upstream: Vec<Value>,
 }
 
 /// A question to the person at the client.
@@ -133,6 +141,7 @@ pub fn read(text: &str) -> Result<Case> {
     };
     Ok(Case {
         name: text_of(&case, "name"),
+        dialect: text_of(&case, "dialect"),
         about: text_of(&case, "about"),
         setup,
         tags: texts(&case, "tags"),
@@ -144,6 +153,9 @@ pub fn read(text: &str) -> Result<Case> {
 
 fn act(case: &Map<String, Value>) -> Result<Act> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    if text_of(case, "dialect") == "mcpgraph" {
+        return graphs::act(case);
+    }
     if let Some(problems) = case.get("load_error").and_then(|error| error.get("problems")) {
         return Ok(Act::Refused(list(problems)));
     }
@@ -191,10 +203,11 @@ fn step(value: &Value) -> Result<Step> {
         elicited: elicited.collect(),
         restart: restarts.then_some(change),
         loose: texts(call, "loose"),
+        upstream: Vec::new(),
     })
 }
 
-fn text_of(map: &Map<String, Value>, key: &str) -> String {
+pub(crate) fn text_of(map: &Map<String, Value>, key: &str) -> String {
     map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 

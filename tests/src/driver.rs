@@ -11,6 +11,8 @@ pub trait Driver {
     fn start(&mut self, setup: &Setup) -> Result<bool>;
     /// Stops it, changes files, and starts it on the same sessions.
     fn restart(&mut self, change: &Change) -> Result<()>;
+    /// What upstream servers are asked in the next call, and what they say.
+    fn upstream(&mut self, _recorded: &[Value]) {}
     /// Calls a tool. `replies` are what the person at the client says when asked, one after the other.
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome>;
     /// Looks once more at the sessions that the calls left: nothing may be amiss, and run again they give the same.

@@ -109,6 +109,12 @@ pub fn load(name: &str, bytes: &[u8]) -> Result<Plugin, wfhost::plugin::LoadFaul
     Plugin::from_bytes(&runtime, name, bytes.into())
 }
 
+/// A built-in plugin.
+pub fn builtin(name: &str) -> Result<Plugin> {
+    let builtin = wfhost::plugin::builtins().iter().find(|builtin| builtin.name == name).context("no such plugin")?;
+    Ok(load(name, builtin.wasm)?)
+}
+
 /// The components that the build leaves beside the program: `trees.wasm` and the others.
 #[must_use]
 pub fn built(program: &Path, name: &str) -> std::path::PathBuf {

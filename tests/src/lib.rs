@@ -3,6 +3,7 @@
 //!
 //! - `corpus`: the format of a case; `compare`: what counts as equal; `deviations`: where we are not as the peer, and why
 //! - `driver`: what a driver must do; `runner`: one case against one driver; `findings`: what it says of documents
+//! - `graphs`: what is particular in cases of mcpGraph
 //! - `client`: raw JSON-RPC with a server process; `http`: the same over HTTP; `served`: the driver that uses it on the program itself
 //! - `lab`: a host in the test's own process, with a clock that stands still
 //! - `native`: the driver that calls an interpreter directly, without wasm
@@ -19,6 +20,7 @@ pub mod corpus;
 pub mod deviations;
 pub mod driver;
 mod findings;
+mod graphs;
 pub mod http;
 pub mod lab;
 pub mod native;

@@ -10,6 +10,7 @@ use wfhost_guest::native::{Host, World};
 
 use crate::corpus::{Change, Files, Setup};
 use crate::driver::{Asked, CallOutcome, CliOutcome, Driver, Found, Validation};
+use crate::graphs::Upstream;
 
 /// An interpreter, reached natively.
 #[derive(Debug)]
@@ -18,12 +19,13 @@ pub struct Native<D> {
     host: Host<D>,
     files: Files,
     asks: bool,
+    upstream: Vec<Value>,
 }
 
 impl<D: Dialect> Native<D> {
     /// A driver of one interpreter.
     pub fn new(interpreter: Interpreter) -> Self {
-        Self { interpreter, host: Host::default(), files: Vec::new(), asks: false }
+        Self { interpreter, host: Host::default(), files: Vec::new(), asks: false, upstream: Vec::new() }
     }
 
     /// The documents that the interpreter reads, in the order of their paths.
@@ -72,18 +74,24 @@ impl<D: Dialect> Driver for Native<D> {
         Ok(())
     }
 
+    fn upstream(&mut self, recorded: &[Value]) {
+        self.upstream = recorded.to_vec();
+    }
+
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome> {
         let arguments = arguments.map_or_else(|| "{}".to_owned(), Value::to_string);
-        let mut person = Person { asks: self.asks, replies: replies.iter().cloned().collect(), elicited: Vec::new() };
+        let mut person = Person {
+            asks: self.asks,
+            replies: replies.iter().cloned().collect(),
+            elicited: Vec::new(),
+            upstream: Upstream::new(std::mem::take(&mut self.upstream)),
+        };
         let output = self
             .host
             .call(tool, &arguments, &mut person)
             .map_err(|fault| anyhow!("a promise is broken: {}", fault.0))?;
-        Ok(CallOutcome {
-            is_error: output.is_error,
-            value: serde_json::from_str(&output.value)?,
-            elicited: person.elicited,
-        })
+        person.upstream.done()?;
+        Ok(CallOutcome { is_error: output.is_error, value: shown(&output), elicited: person.elicited })
     }
 
     fn look_back(&mut self) -> Result<()> {
@@ -227,11 +235,21 @@ struct Person {
     asks: bool,
     replies: std::collections::VecDeque<Value>,
     elicited: Vec<Asked>,
+    upstream: Upstream,
 }
 
 impl World for Person {
+    fn took(&self) -> u64 {
+        self.upstream.took
+    }
+
     fn carry_out(&mut self, request: &Request) -> Option<(Source, Result<String, Failure>)> {
-        let Need::Answer(question) = &request.need else { return None };
+        let question = match &request.need {
+            Need::Answer(question) => question,
+            Need::Tool(call) => return Some((Source::Upstream, self.upstream.answer(call))),
+            Need::Timer(_) => return Some((Source::Clock, Ok("null".to_owned()))),
+            Need::ToolList(_) | Need::Completion(_) | Need::Workflow(_) => return None,
+        };
         if !self.asks {
             return None;
         }
@@ -257,7 +275,8 @@ fn fits_schema(value: &Value, schema: &Value) -> bool {
     typed && schema.get("enum").and_then(Value::as_array).is_none_or(|options| options.contains(value))
 }
 
-/// An output as a client would read it.
+/// An output as a client would read it: JSON in a text as what it says.
 pub fn shown(output: &Output) -> Value {
-    serde_json::from_str(&output.value).unwrap_or_default()
+    let value: Value = serde_json::from_str(&output.value).unwrap_or_default();
+    value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(value)
 }

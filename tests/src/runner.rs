@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::compare::{Bound, Rules, quoted};
 use crate::corpus::{Act, Case, Cli, Elicited, Step};
 use crate::driver::{Asked, Driver};
-use crate::findings;
+use crate::{findings, graphs};
 
 /// How a case went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,9 @@ pub enum Verdict {
 pub fn run(case: &Case, driver: &mut dyn Driver) -> Result<Verdict> {
     match &case.act {
         Act::Calls(steps) => calls(case, steps, driver),
+        Act::LoadError(text) if case.dialect == "mcpgraph" => graphs::load_error(case, text, driver),
         Act::LoadError(text) => load_error(case, text, driver),
+        Act::Foreign => Ok(Verdict::NotApplicable),
         Act::Refused(problems) => findings::refused(&case.setup.documents, problems, driver),
         Act::Lint(lint) => findings::told(&case.setup.documents, lint, driver),
         Act::Cli(cli) => command(case, cli, driver),
@@ -46,10 +48,14 @@ fn calls(case: &Case, steps: &[Step], driver: &mut dyn Driver) -> Result<Verdict
 fn call(case: &Case, step: &Step, driver: &mut dyn Driver, bound: &mut Bound) -> Result<()> {
     let arguments = step.arguments.as_ref().map(|arguments| bound.fill(arguments));
     let replies: Vec<Value> = step.elicited.iter().map(|asked| asked.reply.clone()).collect();
+    driver.upstream(&step.upstream);
     let got = driver.call(&step.tool, arguments.as_ref(), &replies)?;
     ensure!(got.is_error == step.is_error, "is_error is {}: {}", got.is_error, got.value);
     if case.setup.client_capabilities.is_some() {
         asked(&step.elicited, &got.elicited)?;
+    }
+    if step.is_error && case.dialect == "mcpgraph" {
+        return graphs::failure(&step.result, &got.value);
     }
     if step.is_error && !step.result.is_object() {
         return failure(&step.tool, &step.result, &got.value);

@@ -20,6 +20,7 @@ mod crash;
 mod dialects;
 mod flows;
 mod interop;
+mod jsonata;
 mod library;
 mod logic;
 mod mcp_http;

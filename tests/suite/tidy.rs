@@ -69,6 +69,17 @@ fn one_foreign_crate_one_door() {
 }
 
 #[test]
+fn jsonata_has_one_door() {
+    for (file, text) in ["host", "guests", "tests"].iter().flat_map(|f| sources(f)) {
+        let inside = file.starts_with("guests/jsonata/") || file.ends_with("tidy.rs");
+        assert!(
+            inside || !has_word(&code(&text), "jsonata_core"),
+            "{file} uses jsonata_core, whose door is guests/jsonata"
+        );
+    }
+}
+
+#[test]
 fn the_host_knows_no_dialect() {
     let words = [
         "mcptree",

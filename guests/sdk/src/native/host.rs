@@ -54,10 +54,11 @@ impl<D: Dialect> Host<D> {
         self.definitions.clear();
         let mut told = Vec::new();
         for document in documents {
-            if D::recognise(document).is_none() {
-                continue;
-            }
-            let compiled = D::compile(&Bundle { main: document.clone(), companions: Vec::new() });
+            let Some(globs) = D::recognise(document) else { continue };
+            let beside =
+                |other: &&Document| other.path != document.path && globs.iter().any(|glob| fits(glob, &other.path));
+            let companions = documents.iter().filter(beside).cloned().collect();
+            let compiled = D::compile(&Bundle { main: document.clone(), companions });
             let mut findings = compiled.diagnostics;
             for definition in compiled.definitions {
                 if self.definitions.iter().any(|other| other.about.id == definition.about.id) {
@@ -251,6 +252,10 @@ impl<D: Dialect> Host<D> {
             };
             held.sent.push(request.clone());
             let Some((source, value)) = world.carry_out(&request) else { continue };
+            self.now += world.took();
+            if let Need::Timer(moment) = request.need {
+                self.now = self.now.max(moment);
+            }
             output = self.event(session, Input::Reply(Reply { request: request.id, value }), source)?;
         }
         Ok(output)
@@ -260,6 +265,11 @@ impl<D: Dialect> Host<D> {
         self.now += 1;
         self.now
     }
+}
+
+/// Globs of the form `*.yaml`, for files beside one another.
+fn fits(glob: &str, path: &str) -> bool {
+    glob.strip_prefix('*').map_or(glob == path, |tail| path.ends_with(tail) && !path.contains('/'))
 }
 
 /// Whether a need is met by somebody else than the agent.

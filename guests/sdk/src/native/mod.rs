@@ -16,6 +16,11 @@ use crate::model::{Failure, Request, Source};
 pub trait World {
     /// Carries out a request, and says from where the value came. None: it stays open.
     fn carry_out(&mut self, request: &Request) -> Option<(Source, Result<String, Failure>)>;
+
+    /// How long the last one took, in milliseconds.
+    fn took(&self) -> u64 {
+        0
+    }
 }
 
 /// A world in which nobody answers.

@@ -36,6 +36,8 @@ impl Rules {
     pub const PYYAML: Self = Self { schema: Schema::PyYaml, merge: true, repeated_key: Severity::Warning };
     /// The core schema of YAML 1.2.
     pub const CORE: Self = Self { schema: Schema::Core, merge: false, repeated_key: Severity::Error };
+    /// As js-yaml 4 reads.
+    pub const JS_YAML: Self = Self { schema: Schema::JsYaml, merge: true, repeated_key: Severity::Error };
 }
 
 /// A node of the document.

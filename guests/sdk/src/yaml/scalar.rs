@@ -1,4 +1,4 @@
-//! The type of a scalar, by the schema that a dialect's users know. A schema of its own for js-yaml belongs beside these two.
+//! The type of a scalar, by the schema that a dialect's users know.
 
 use super::{Data, date};
 use crate::value::Int;
@@ -13,6 +13,8 @@ pub enum Schema {
     PyYaml,
     /// YAML 1.2 core.
     Core,
+    /// As js-yaml 4 reads: the core schema with bars in numbers, `0b`, and dates.
+    JsYaml,
 }
 
 /// A scalar that looks like something that does not exist.
@@ -32,6 +34,7 @@ impl Schema {
         match self {
             Self::PyYaml => pyyaml(text),
             Self::Core => core(text),
+            Self::JsYaml => js_yaml(text),
         }
     }
 
@@ -44,7 +47,8 @@ impl Schema {
             "bool" => self.boolean(text).map(Data::Bool).ok_or(Oddity::NotOfTag),
             "int" => match self {
                 Self::PyYaml => python_int(text),
-                Self::Core => core(text)
+                Self::Core | Self::JsYaml => self
+                    .plain(text)
                     .and_then(|data| if matches!(data, Data::Int(_)) { Ok(data) } else { Err(Oddity::NotOfTag) }),
             },
             "float" => float_of(text).map(Data::Float).ok_or(Oddity::NotOfTag),
@@ -58,7 +62,7 @@ impl Schema {
             Self::PyYaml => {
                 &[("yes", true), ("no", false), ("true", true), ("false", false), ("on", true), ("off", false)]
             }
-            Self::Core => &[("true", true), ("false", false)],
+            Self::Core | Self::JsYaml => &[("true", true), ("false", false)],
         };
         let lower = text.to_ascii_lowercase();
         let (_, value) = words.iter().find(|(word, _)| *word == lower)?;
@@ -221,6 +225,35 @@ fn core(text: &str) -> Result<Data, Oddity> {
         return float_of(text).map(Data::Float).ok_or(Oddity::Number);
     }
     Ok(Data::Str(text.to_owned()))
+}
+
+/// js-yaml 4.1: unlike the core schema it takes bars between digits, a sign before any base, and dates.
+fn js_yaml(text: &str) -> Result<Data, Oddity> {
+    let rest = unsigned(text);
+    let numeric = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !rest.ends_with('_');
+    if !numeric {
+        return core(text);
+    }
+    let bare = rest.replace('_', "");
+    let int = if let Some(digits) = bare.strip_prefix("0b") {
+        Int::of_base(digits, 2)
+    } else if let Some(digits) = bare.strip_prefix("0o") {
+        Int::of_base(digits, 8)
+    } else if let Some(digits) = bare.strip_prefix("0x") {
+        Int::of_base(digits, 16)
+    } else {
+        Int::decimal(&bare).filter(|_| starts_with_digit(rest))
+    };
+    if let Some(int) = int {
+        let int = if text.starts_with('-') { int.negated() } else { int };
+        return if text.len() > DIGITS_MAX { Err(Oddity::LongNumber) } else { Ok(Data::Int(int)) };
+    }
+    let exponent_bar = rest.find(['e', 'E']).is_some_and(|at| rest.get(at..).unwrap_or_default().contains('_'));
+    if rest.contains('_') && !exponent_bar && is_core_float(&bare) {
+        return float_of(text).map(Data::Float).ok_or(Oddity::Number);
+    }
+    let data = core(text)?;
+    if matches!(data, Data::Str(_)) { date::check(text).unwrap_or(Ok(data)) } else { Ok(data) }
 }
 
 fn is_core_float(rest: &str) -> bool {
