@@ -1,6 +1,7 @@
 // Bad input: the page says what happened, and stays usable.
 
 import assert from "node:assert/strict";
+import { readFile, readdir } from "node:fs/promises";
 import { test } from "node:test";
 import { drop, given, open, ready, region, start, write } from "./page.mjs";
 
@@ -97,6 +98,21 @@ test("a third-party interpreter is dropped in and works", async (t) => {
   await other.getByText(/^probe 0\.1\.0 /).waitFor();
   await ready(other);
   assert.equal(await other.evaluate(() => globalThis.playground.store.files[0].text), "probe mine");
+});
+
+test("an interpreter of every released contract works", async (t) => {
+  const frozen = new URL("../../../tests/frozen/", import.meta.url);
+  for (const version of (await readdir(frozen)).filter((name) => /^\d/.test(name))) {
+    const page = await open(t);
+    const bytes = await readFile(new URL(`${version}/checklist.wasm`, frozen));
+    const document = Buffer.from("# Release\n\n- [ ] the tests pass\n- [ ] the notes are written\n");
+    await drop(page, [{ name: "checklist.wasm", bytes }, { name: "release.checklist.md", bytes: document }]);
+    await page.getByText(`contract ${version}`).waitFor();
+    await ready(page);
+    assert.equal(await summary(page), "No findings");
+    await start(page);
+    assert.ok(await region(page, "Drawing").locator("svg .node.current").count() > 0);
+  }
 });
 
 async function act(page, what) {

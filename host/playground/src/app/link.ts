@@ -1,19 +1,9 @@
 // Documents in the address: `#p1.CHARACTERS.CHECK.DATA`, where DATA is raw deflate in base64url. Length and check tell a link
 // that was cut or altered on its way.
 
-import type { File } from "../engine/catalogue.ts";
 import { digest } from "../engine/digest.ts";
 import { LINK_BYTES } from "../engine/limits.ts";
-
-/** What a link carries. */
-export interface Shared {
-  dialect: string;
-  /** SHA-256 of a component that is not built in: the link does not carry it. */
-  component?: string;
-  files: File[];
-}
-
-export class LinkError extends Error {}
+import { LinkError, type Shared, readShared } from "./shared.ts";
 
 const FORM = /^#?p1\.(\d+)\.([0-9a-f]{8})\.([A-Za-z0-9_-]*)$/;
 
@@ -27,9 +17,8 @@ export async function fragment(shared: Shared): Promise<string> {
 
 const check = (data: string) => digest(new TextEncoder().encode(data)).slice(0, 8);
 
-/** What a fragment says; undefined if it is none of ours. */
-export async function shared(hash: string): Promise<Shared | undefined> {
-  if (!/^#?p1/.test(hash)) return undefined;
+/** What a fragment says. */
+export async function shared(hash: string): Promise<Shared> {
   const [, length, sum, data] = FORM.exec(hash) ?? [];
   if (length === undefined || sum === undefined || data === undefined) {
     throw new LinkError("the link was cut or altered: what is left of it is too short. Ask for it again, best as a file");
@@ -47,17 +36,7 @@ export async function shared(hash: string): Promise<Shared | undefined> {
   } catch (error) {
     throw error instanceof LinkError ? error : new LinkError("the link cannot be unpacked");
   }
-  return read(text);
-}
-
-function read(text: string): Shared {
-  const value = JSON.parse(text) as Partial<Shared> | null;
-  const isFile = (file: unknown): file is File =>
-    typeof (file as File | null)?.path === "string" && typeof (file as File | null)?.text === "string";
-  if (typeof value?.dialect !== "string" || !Array.isArray(value.files) || !value.files.every(isFile)) {
-    throw new LinkError("the link holds something other than documents");
-  }
-  return { dialect: value.dialect, component: value.component, files: value.files };
+  return readShared(text);
 }
 
 async function through(bytes: Uint8Array, stream: CompressionStream | DecompressionStream): Promise<Uint8Array> {

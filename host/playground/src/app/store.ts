@@ -11,7 +11,7 @@ import { LINK_CHARS } from "../engine/limits.ts";
 import { type Beginning, beginning } from "./begin.ts";
 import { PageClock } from "./clock.ts";
 import { type Dialect, type Example, fetched, owners } from "./dialects.ts";
-import { LinkError, fragment, shared } from "./link.ts";
+import { LinkError, type Shared, readShared } from "./shared.ts";
 
 export interface Notice { kind: "info" | "error"; text: string }
 /** What a tool call gave that moved no session. */
@@ -19,6 +19,15 @@ export interface Shown { tool: string; output: Output }
 export type Guesting = { kind: "loading"; name: string } | { kind: "ready"; guest: Guest } | { kind: "broken"; name: string; reason: string };
 
 const SETTLE_MS = 250;
+const KEPT = "documents";
+
+function recalled(): Shared | undefined {
+  try {
+    return readShared(sessionStorage.getItem(KEPT) ?? "");
+  } catch {
+    return undefined;
+  }
+}
 
 export class Store {
   dialects: Dialect[] = [];
@@ -29,6 +38,8 @@ export class Store {
   active = 0;
   catalogue: Catalogue = EMPTY;
   reading = false;
+  /** Whether the document is bad now, and what is drawn and walked is its last good version. */
+  stale = false;
   workflow: string | undefined;
   begin: Beginning | undefined;
   host: Host | undefined;
@@ -79,6 +90,9 @@ export class Store {
       const { files } = (await (await fetched("documents.json")).json()) as { files: File[] };
       if (hash !== "" && (await this.follow(hash))) return;
       if (files.length > 0) return await this.folder(files);
+      const kept = recalled();
+      const dialect = this.dialects.find((d) => d.name === kept?.dialect);
+      if (dialect && kept) return await this.use(dialect, kept.files);
       // An interpreter that the operator named comes first, and has no examples.
       const [named] = this.dialects.filter((d) => !d.glue && d.examples.length === 0);
       const first = named ?? this.dialects.find((d) => d.examples.length > 0) ?? this.dialects[0];
@@ -91,8 +105,9 @@ export class Store {
   /** Opens the documents of a link. False if it holds none. */
   async follow(hash: string): Promise<boolean> {
     try {
+      if (!hash.startsWith("#p1")) return false;
+      const { shared } = await import("./link.ts");
       const link = await shared(hash);
-      if (!link) return false;
       const dialect = this.dialects.find((d) => d.name === link.dialect);
       if (dialect) return await this.use(dialect, link.files).then(() => true);
       if (this.guest?.digest === link.component) return await this.documents(link.files).then(() => true);
@@ -196,7 +211,7 @@ export class Store {
     this.age += 1;
     this.generation += 1;
     const host = this.guest && new Host(this.guest, this.clock, EMPTY);
-    this.set({ files, active: 0, catalogue: EMPTY, workflow: undefined, begin: undefined, session: undefined, line: undefined, shown: undefined, host });
+    this.set({ files, active: 0, catalogue: EMPTY, stale: false, workflow: undefined, begin: undefined, session: undefined, line: undefined, shown: undefined, host });
     await this.readAll();
   }
 
@@ -221,16 +236,30 @@ export class Store {
     const { guest, files, age } = this;
     if (!guest) return;
     this.set({ reading: true });
-    const catalogue = await read(guest, files);
+    const now = await read(guest, files);
     if (age !== this.age) return;
+    // As on the host, a version that became bad leaves the last good one.
+    const stale = now.definitions.length === 0 && this.catalogue.definitions.length > 0;
+    const catalogue = stale ? { ...this.catalogue, findings: now.findings } : now;
+    this.keep();
     // Written on meanwhile: what was read is shown, and read again.
     if (files !== this.files) this.timer = setTimeout(() => void this.readAll(), SETTLE_MS);
     if (this.host) this.host.catalogue = catalogue;
     const ids = catalogue.definitions.map((d) => d.about.id);
     const active = catalogue.definitions.find((d) => d.path === files[this.active]?.path)?.about.id;
     const workflow = this.workflow !== undefined && (ids.includes(this.workflow) || this.run) ? this.workflow : (active ?? ids[0]);
-    this.set({ catalogue, reading: false });
+    this.set({ catalogue, stale, reading: false });
     await this.choose(workflow);
+  }
+
+  /** A page that is loaded again goes on with what was written. Only this tab has it, until it is closed. */
+  private keep() {
+    if (!this.dialect) return;
+    try {
+      sessionStorage.setItem(KEPT, JSON.stringify({ dialect: this.dialect.name, files: this.files }));
+    } catch {
+      // Too large, or a browser that keeps nothing.
+    }
   }
 
   /** Shows a workflow, and finds out how it begins. */
@@ -311,10 +340,7 @@ export class Store {
 
   /** The session to go on with: at an earlier moment a fork from there. */
   private forked(): string | undefined {
-    if (this.line !== undefined) {
-      this.fork(this.line);
-      this.tell("info", "this goes on as a fork; the run that it came from is kept");
-    }
+    if (this.line !== undefined) this.fork(this.line);
     return this.session;
   }
 
@@ -339,6 +365,7 @@ export class Store {
     const { guest, files, dialect } = this;
     if (!guest) return undefined;
     const component = dialect ? undefined : guest.digest;
+    const { fragment } = await import("./link.ts");
     const hash = await fragment({ dialect: guest.about.name, component, files });
     history.replaceState(null, "", hash);
     const more = component ? " It does not carry the interpreter: send the .wasm file as well." : "";

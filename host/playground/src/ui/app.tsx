@@ -58,6 +58,7 @@ export function App({ store }: { store: Store }) {
         </section>
         <section class="pane" aria-labelledby="h-walk" data-name="Walk">
           <h2 id="h-walk">Walk</h2>
+          {store.stale && <p class="hint">The document has errors. What is drawn and walked is its last good version.</p>}
           {store.outdated && <p class="hint">The document has changed since this run began. It goes on as it began; start anew to walk the new version.</p>}
           <Walk store={store} />
         </section>

@@ -66,6 +66,8 @@ const underlines = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const RANK = { error: 0, warning: 1, note: 2 };
+
 class Dot extends GutterMarker {
   constructor(private readonly finding: Finding) {
     super();
@@ -85,7 +87,13 @@ const dots = StateField.define<RangeSet<GutterMarker>>({
     for (const effect of transaction.effects) {
       if (!effect.is(findingsSet)) continue;
       const { doc } = transaction.state;
-      now = RangeSet.of(effect.value.map((f) => new Dot(f).range(doc.lineAt(range(doc, f)[0]).from)), true);
+      const worst = new Map<number, Finding>();
+      for (const finding of effect.value) {
+        const at = doc.lineAt(range(doc, finding)[0]).from;
+        const other = worst.get(at);
+        if (!other || RANK[finding.severity] < RANK[other.severity]) worst.set(at, finding);
+      }
+      now = RangeSet.of([...worst].map(([at, finding]) => new Dot(finding).range(at)), true);
     }
     return now;
   },

@@ -37,7 +37,7 @@ export function Journal({ store }: { store: Store }) {
 const described = (run: Run) => {
   const now = head(run);
   const fork = run.parent ? `, fork of ${run.parent.name} after line ${run.parent.lines}` : "";
-  return `${run.name}: ${now?.workflow ?? ""}${fork}, ${run.steps.length} lines${now?.outcome ? ", ended" : ""}`;
+  return `${run.name}: ${now?.workflow ?? ""}${fork}, ${run.steps.length} ${run.steps.length === 1 ? "line" : "lines"}${now?.outcome ? ", ended" : ""}`;
 };
 
 /** Where a fork went another way than the run that it came from. */

@@ -30,7 +30,7 @@ function asked(need: Need): Asked {
   const any: Obj = new Map();
   switch (need.tag) {
     case "answer": {
-      const who = { human: "A person answers", agent: "The agent judges", either: "A person or the agent answers" }[need.val.audience];
+      const who = { human: "A person answers", agent: "The agent answers", either: "A person or the agent answers" }[need.val.audience];
       const schema = tryParse(need.val.schema) ?? any;
       return { title: need.val.prompt, who, label: text(get(schema, "title")) ?? "Answer", schema };
     }

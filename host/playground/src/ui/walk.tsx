@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../app/store.ts";
 import type { Input } from "../engine/contract.ts";
-import { tryParse } from "../engine/json.ts";
+import { get, tryParse } from "../engine/json.ts";
 import { type Line, replyOf } from "../engine/session.ts";
 import { Data, Reply, save } from "./parts.tsx";
 import { Request, short } from "./requests.tsx";
@@ -138,8 +138,10 @@ export function eventText(input: Input) {
     case "recalled": return <><b>{input.val.call.tool}</b> <code>{short(tryParse(input.val.call.args) ?? "", 160)}</code></>;
     case "reply": {
       const { request, value } = input.val;
+      // Of what a tool gave, the structured part says it all.
+      const given = value.tag === "ok" ? (tryParse(value.val) ?? value.val) : null;
       return value.tag === "ok"
-        ? <>to <b>{request}</b>: <code>{short(tryParse(value.val) ?? value.val, 160)}</code></>
+        ? <>to <b>{request}</b>: <code>{short(get(given, "structuredContent") ?? given, 160)}</code></>
         : <>to <b>{request}</b>: {value.val.kind}, {value.val.message}</>;
     }
   }
