@@ -89,15 +89,18 @@ async function glue(bytes) {
   return name;
 }
 
-/** Files of `examples/DIALECT`, each a document of its own; a folder in it is one of several files. */
+/** Files of `examples/DIALECT` and of the interpreter's own `samples`, each a document; a folder is one of several files. */
 async function examples(name) {
-  const folder = join(here, "examples", name);
-  if (!existsSync(folder)) return [];
-  await cp(folder, join(dist, "examples", name), { recursive: true });
+  const folders = [join(here, "examples", name), join(root, "guests", name, "samples")].filter(existsSync);
+  return (await Promise.all(folders.map((folder, n) => examplesOf(folder, `examples/${name}/${n + 1}`)))).flat();
+}
+
+async function examplesOf(folder, to) {
+  await cp(folder, join(dist, to), { recursive: true, dereference: true });
   const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => a.name.localeCompare(b.name));
   return Promise.all(entries.map(async (entry) => {
     const title = entry.name.replace(/^\d+[-_]/, "").replace(/\.[^.]+$/, "").replaceAll(/[-_]/g, " ");
-    const at = `examples/${name}/${entry.name}`;
+    const at = `${to}/${entry.name}`;
     if (!entry.isDirectory()) return { title, files: [at] };
     return { title, files: (await readdir(join(folder, entry.name))).sort().map((file) => `${at}/${file}`) };
   }));

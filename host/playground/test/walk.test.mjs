@@ -33,16 +33,22 @@ test("every dialect is loaded, draws its example and begins", async (t) => {
     await page.getByLabel("Dialect").selectOption(title);
     await ready(page);
     assert.match(await page.locator(".engine").innerText(), new RegExp(`^${name} `));
-    assert.ok(examples.length > 0, `${name} has no example in host/playground/examples/${name}`);
+    assert.ok(examples.length > 0, `${name} has no example: put one into guests/${name}/samples`);
     for (const [n, example] of examples.entries()) {
       if (n > 0) await page.getByLabel("Example").selectOption(example.title);
       await ready(page);
-      assert.equal(await page.locator(".summary").innerText(), "No findings", `${name}, ${example.title}`);
+      assert.doesNotMatch(await page.locator(".summary").innerText(), /error/, `${name}, ${example.title}`);
       await region(page, "Drawing").locator("svg .node").first().waitFor();
+      if (await page.getByRole("button", { name: /^Start/ }).isDisabled()) {
+        // It begins with arguments that only a person can give.
+        await page.getByRole("form", { name: /^Call / }).waitFor();
+        continue;
+      }
       await start(page);
       const lines = await page.evaluate(() => globalThis.playground.store.run?.steps.length ?? 0);
       assert.equal(lines, 1, `${name}, ${example.title} begins`);
-      assert.ok(await region(page, "Drawing").locator("svg .node.current").count() > 0, `${name} shows where it stands`);
+      const standing = await page.evaluate(() => globalThis.playground.store.step.head.current.length);
+      assert.equal(await region(page, "Drawing").locator("svg .node.current").count(), standing, `${name} shows where it stands`);
     }
   }
 });

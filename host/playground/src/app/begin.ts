@@ -9,19 +9,26 @@ import { type Json, Num, type Obj, get, text, tryParse, write } from "../engine/
 export interface Beginning { tool: string; args: Obj; complete: boolean }
 
 export async function beginning(host: Host, tools: Tool[], workflow: string): Promise<Beginning | undefined> {
-  for (const tool of tools.filter((t) => !t.readOnly)) {
+  // Those that only read come last: some begin all the same, where a whole run is one call that changes nothing.
+  for (const tool of [...tools].sort((a, b) => Number(a.readOnly) - Number(b.readOnly))) {
     const schema = tryParse(tool.inputSchema);
     const properties = get(schema, "properties");
     const named = properties instanceof Map ? [...properties].filter(([, s]) => mayBeText(s)).map(([key]) => key) : [];
     const given: Obj[] = [...named.map((key): Obj => new Map([[key, workflow]])), new Map()];
     for (const args of given) {
-      if (await starts(host, tool, args, workflow)) return { tool: tool.name, args, complete: true };
+      if (await starts(host, tool, args, workflow)) return { tool: tool.name, args, complete: !lacks(schema, args) };
     }
     for (const args of given) {
       if (await starts(host, tool, filled(schema, args), workflow)) return { tool: tool.name, args, complete: false };
     }
   }
   return undefined;
+}
+
+/** Whether the call needs more: some routes take what only the start itself refuses. */
+function lacks(schema: Json | undefined, args: Obj): boolean {
+  const required = get(schema, "required");
+  return Array.isArray(required) && required.some((key) => typeof key === "string" && !args.has(key));
 }
 
 async function starts(host: Host, tool: Tool, args: Obj, workflow: string): Promise<boolean> {

@@ -130,8 +130,8 @@ function number(typed: string, whole: boolean, path: string): Num {
 }
 
 function list(item: Json, from: Typed, path: string, required: boolean): Json[] | undefined {
-  if (!Array.isArray(from)) return required ? [] : undefined;
-  return from.map((one, n) => value(item, one, `${path}/${n}`, true) ?? null);
+  if (!Array.isArray(from) && !required) return undefined;
+  return (Array.isArray(from) ? from : [undefined]).map((one, n) => value(item, one, `${path}/${n}`, true) ?? null);
 }
 
 function members(all: { key: string; schema: Json; required: boolean }[], from: Typed, path: string): Obj {

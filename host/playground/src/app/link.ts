@@ -12,10 +12,10 @@ export async function fragment(shared: Shared): Promise<string> {
   const packed = await through(new TextEncoder().encode(JSON.stringify(shared)), new CompressionStream("deflate-raw"));
   const data = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""))
     .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  return `#p1.${data.length}.${check(data)}.${data}`;
+  return `#p1.${data.length}.${await check(data)}.${data}`;
 }
 
-const check = (data: string) => digest(new TextEncoder().encode(data)).slice(0, 8);
+const check = async (data: string) => (await digest(new TextEncoder().encode(data))).slice(0, 8);
 
 /** What a fragment says. */
 export async function shared(hash: string): Promise<Shared> {
@@ -26,7 +26,7 @@ export async function shared(hash: string): Promise<Shared> {
   if (data.length < Number(length)) {
     throw new LinkError(`the link was cut: ${data.length} of its ${length} characters arrived. Ask for it again, best as a file`);
   }
-  if (data.length > Number(length) || check(data) !== sum) {
+  if (data.length > Number(length) || (await check(data)) !== sum) {
     throw new LinkError("the link was altered on its way: its check does not fit. Ask for it again, best as a file");
   }
   let text: string;

@@ -44,7 +44,7 @@ export async function read(guest: Guest, files: File[]): Promise<Catalogue> {
     for (const made of compiled.definitions) {
       const first = definitions.find((d) => d.about.id === made.about.id);
       if (first) findings.push(error(main.path, "duplicate-id", `the id \`${made.about.id}\` is already that of \`${first.path}\``));
-      else definitions.push(definition(made, bundle));
+      else definitions.push(await definition(made, bundle));
     }
   }
   const tools = await attempt(findings, files[0]?.path ?? "", () => guest.tools(definitions.map((d) => d.about)));

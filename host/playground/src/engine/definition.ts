@@ -14,7 +14,7 @@ export interface Definition extends Made {
 const FORMAT = 1;
 
 /** What a guest compiled, with its digest. */
-export function definition(made: Made, bundle: Bundle): Definition {
+export async function definition(made: Made, bundle: Bundle): Promise<Definition> {
   const files = [bundle.main, ...bundle.companions];
   const { about, graph, sessions } = made;
   const header = JSON.stringify({
@@ -34,7 +34,7 @@ export function definition(made: Made, bundle: Bundle): Definition {
     shared: sessions.shared,
     idle_seconds: sessions.idleSeconds ?? null,
     limit: sessions.limit ?? null,
-    sources: files.map((file) => [file.path, digest(file.bytes)]),
+    sources: await Promise.all(files.map(async (file) => [file.path, await digest(file.bytes)])),
   });
   const bytes = new TextEncoder().encode(header);
   const kept = new Uint8Array(5 + bytes.length + made.code.length);
@@ -42,5 +42,5 @@ export function definition(made: Made, bundle: Bundle): Definition {
   new DataView(kept.buffer).setUint32(1, bytes.length);
   kept.set(bytes, 5);
   kept.set(made.code, 5 + bytes.length);
-  return { ...made, digest: digest(kept), path: bundle.main.path };
+  return { ...made, digest: await digest(kept), path: bundle.main.path };
 }

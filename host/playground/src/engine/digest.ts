@@ -1,7 +1,11 @@
-// SHA-256 by a library and not by the browser's own: that one is only there over HTTPS and on loopback, and only asynchronous.
-
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
+// SHA-256: the browser's own where it is (HTTPS and loopback), else a library's, loaded only then.
 
 /** SHA-256 in hex. */
-export const digest = (bytes: Uint8Array): string => bytesToHex(sha256(bytes));
+export async function digest(bytes: Uint8Array): Promise<string> {
+  // Not there on a page that came over plain HTTP, whatever its type says.
+  const own = crypto.subtle as SubtleCrypto | undefined;
+  const hash = own
+    ? new Uint8Array(await own.digest("SHA-256", bytes as BufferSource))
+    : (await import("@noble/hashes/sha2.js")).sha256(bytes);
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -157,7 +157,7 @@ export class Guest {
     try {
       await author.begin();
       const about = (await author.call("describe", [])) as Interpreter;
-      return new Guest(about, digest(bytes), version, author, walker);
+      return new Guest(about, await digest(bytes), version, author, walker);
     } catch (error) {
       author.end();
       throw error;

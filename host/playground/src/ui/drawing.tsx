@@ -7,7 +7,7 @@ import { type Box, layout } from "./layout.ts";
 
 interface Props { title: string; graph: Graph; current: readonly string[]; passed: ReadonlySet<string>; pick: (id: string) => void }
 
-const LEAST_SCALE = 0.62;
+const LEAST_SCALE = 0.7;
 
 export function Drawing({ title, graph, current, passed, pick }: Props) {
   const box = useRef<HTMLDivElement>(null);

@@ -112,8 +112,9 @@ function Input({ kind, common, typed, change, schema }: InputProps) {
     placeholder={hint} onInput={(e) => change(e.currentTarget.value)} />;
 }
 
-function List({ label, typed, change, unfit, path = "", item, hints }: Props & { item: Json; hints: preact.ComponentChildren }) {
-  const now = Array.isArray(typed) ? typed : [];
+function List({ label, typed, change, required, unfit, path = "", item, hints }: Props & { item: Json; hints: preact.ComponentChildren }) {
+  // One that is needed begins with an item.
+  const now = Array.isArray(typed) ? typed : required ? [undefined] : [];
   const put = (at: number, one: Typed) => change(now.map((t, n) => (n === at ? one : t)));
   return (
     <fieldset>

@@ -4,7 +4,7 @@ import { Graph, layout as arrange } from "@dagrejs/dagre";
 import type { Graph as Drawing, Node } from "../engine/contract.ts";
 
 export interface Box { node: Node; lines: string[]; x: number; y: number; width: number; height: number }
-export interface Arrow { source: string; target: string; label: string; path: string; x: number; y: number; width: number }
+export interface Arrow { source: string; target: string; label: string; path: string; x: number; y: number; width: number; right: number }
 export interface Layout { boxes: Box[]; arrows: Arrow[]; width: number; height: number }
 
 const FONT = "13px system-ui, sans-serif";
@@ -54,14 +54,27 @@ export function layout(drawing: Drawing): Layout {
     Object.assign(box, { x, y });
   }
   const arrows = edges.map((edge, n): Arrow => {
+    const own = edge.source === edge.target ? boxes.get(edge.source) : undefined;
+    if (own) return loop(own, cut(edge.label, EDGE_LABEL_MAX));
     const laid = graph.edge(edge.source, edge.target, String(n)) as { points: Point[]; x?: number; y?: number; width: number };
     return {
       source: edge.source, target: edge.target, label: cut(edge.label, EDGE_LABEL_MAX), path: curve(laid.points),
       x: laid.x ?? 0, y: laid.y ?? 0, width: laid.width,
+      right: Math.max((laid.x ?? 0) + laid.width / 2, ...laid.points.map((point) => point.x)),
     };
   });
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
-  return { boxes: [...boxes.values()], arrows, width, height };
+  // A way from a box to itself goes out beyond what dagre says is the width.
+  return { boxes: [...boxes.values()], arrows, width: Math.max(width, ...arrows.map((arrow) => arrow.right + 14)), height };
+}
+
+/** A way from a box to itself, on its right. */
+function loop({ node: { id }, x, y, width: w, height: h }: Box, label: string): Arrow {
+  const [from, out, up] = [x + w / 2, x + w / 2 + 34, h / 4];
+  const path = `M${from},${y - up}C${out},${y - h * 0.8} ${out},${y + h * 0.8} ${from},${y + up}`;
+  const width = label === "" ? 0 : measured(label, SMALL) + 8;
+  const right = out + width;
+  return { source: id, target: id, label, path, x: out - 4 + width / 2, y, width, right };
 }
 
 interface Point { x: number; y: number }

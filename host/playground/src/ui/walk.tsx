@@ -11,7 +11,8 @@ import { Tools } from "./tools.tsx";
 
 export function Walk({ store }: { store: Store }) {
   const { run, step, definition, begin } = store;
-  const [how, setHow] = useState<"requests" | "tools">("requests");
+  const [chosen, setHow] = useState<"requests" | "tools">();
+  const how = chosen ?? (begin?.complete === false && !run ? "tools" : "requests");
   if (!definition) {
     return <p class="hint">{store.reading ? "The document is being read…" : "There is no workflow to walk: the document has errors, or holds none."}</p>;
   }
