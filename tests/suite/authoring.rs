@@ -6,8 +6,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wfhost::catalogue::{Catalogue, Plugins};
+use wfhost::plugin::contract::{Diagnostic, Document};
 use wfhost_tests::client::Client;
-use wfhost_tests::lab::PROBE;
+use wfhost_tests::lab::{PROBE, runtime};
 use wfhost_tests::served::program_in;
 
 use crate::PROGRAM;
@@ -206,6 +208,31 @@ fn a_run_waits_for_its_timers() {
     let last = lines.last().unwrap();
     assert_eq!((&last["source"], &last["event"]["reply"]), (&json!("clock"), &json!("r")), "{told:#}");
     assert!(last["event"]["took_ms"].as_u64().unwrap() >= 60, "{told:#}");
+}
+
+/// What the host lays beside a document when its servers have been asked.
+#[test]
+fn a_document_is_checked_against_what_its_servers_offer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.probe");
+    std::fs::write(&file, "probe a\ncalls fs read_fle\ncalls gone anything").unwrap();
+    std::fs::write(folder.path().join("probe.wasm"), PROBE).unwrap();
+    let plugin = folder.path().join("probe.wasm").to_str().unwrap().to_owned();
+    let plugins = Plugins::choose(&runtime().unwrap(), &[plugin]).unwrap();
+    let offers =
+        r#"{"fs": {"tools": [{"name": "read_file"}]}, "gone": {"failure": {"kind": "unavailable", "message": "no"}}}"#;
+    let beside = |shown: &str| {
+        assert!(shown.ends_with("a.probe"), "{shown}");
+        Some(Document { path: "upstream/tool-list.json".into(), bytes: offers.into() })
+    };
+    let places = [folder.path().to_owned()];
+    let catalogue = Catalogue::load_beside(&plugins, &places, (None, &beside)).unwrap();
+    let found: Vec<&Diagnostic> = catalogue.findings().map(|finding| &finding.diagnostic).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].message, "the server `fs` has no tool `read_fle`");
+    assert_eq!(found[0].help.as_deref(), Some("did you mean `read_file`?"));
+    // Without it nothing is known, and nothing is said.
+    assert_eq!(Catalogue::load(&plugins, &places, None).unwrap().findings().count(), 0);
 }
 
 fn tool_names(client: &mut Client) -> Vec<String> {

@@ -3,7 +3,7 @@
 //!
 //! - contract: `model` (its records), `Dialect`, `export!`
 //! - values: `value`, `json`, `python`
-//! - documents: `yaml`, `diagnostic`, `nearest`
+//! - documents: `yaml`, `diagnostic`, `nearest`, `offers`
 //! - running: `packed`, `template`, `reply`, `time`; `schema` (a feature): JSON Schema
 //! - tests: `native`, a host in memory that drives a dialect without wasm
 
@@ -16,6 +16,7 @@ pub mod model;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod nearest;
+pub mod offers;
 pub mod packed;
 pub mod python;
 pub mod reply;

@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::load::{Catalogue, File, Finding, Tool};
+use super::finding::Finding;
+use super::load::{Catalogue, File, Tool};
 use super::plugins::Plugins;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::plugin::contract::Severity;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::definition::Definition;
+use super::finding::{Clash, Finding};
 use super::folder::{self, FileFault, Found, fits};
 use super::plugins::{Chosen, Plugins};
 use crate::limits::TOOL_NAME_CHARS_MAX;
@@ -14,53 +15,6 @@ use crate::session::model::Digest;
 
 /// The finding about an id that another document has already.
 const REPEATED: &str = "duplicate-id";
-
-/// A finding about a document, with what is needed to show it.
-#[derive(Debug, Clone)]
-pub struct Finding {
-    /// The file, as messages show it.
-    pub file: String,
-    /// What is wrong or doubtful.
-    pub diagnostic: contract::Diagnostic,
-    /// The file's bytes, for an excerpt.
-    pub bytes: Arc<[u8]>,
-}
-
-impl Finding {
-    /// The finding for machines.
-    #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        let d = &self.diagnostic;
-        let at = |p: &contract::Position| serde_json::json!({"line": p.line, "column": p.column});
-        let severity = match d.severity {
-            contract::Severity::Error => "error",
-            contract::Severity::Warning => "warning",
-            contract::Severity::Note => "note",
-        };
-        serde_json::json!({
-            "severity": severity,
-            "code": d.code,
-            "message": d.message,
-            "help": d.help,
-            "subject": d.subject,
-            "file": self.file,
-            "span": d.span.as_ref().map(|s| serde_json::json!({"start": at(&s.start), "end": at(&s.end)})),
-        })
-    }
-}
-
-/// Two things with one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
-    /// The name.
-    pub name: String,
-    /// Who had it first, and is served.
-    pub first: String,
-    /// Who has it too, and is not.
-    pub second: String,
-    /// Why it is not served, if not because another has it; then `first` is nobody.
-    pub reason: Option<String>,
-}
 
 /// A document and what became of it.
 #[derive(Debug, Clone)]
@@ -136,11 +90,20 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads the places and makes a catalogue of what is there. `before` is the one that it replaces.
     pub fn load(plugins: &Plugins, places: &[PathBuf], before: Option<&Self>) -> Result<Self, FileFault> {
+        Self::load_beside(plugins, places, (before, &|_| None))
+    }
+
+    /// The same; `beside` gives for a document, as messages show it, a companion that is no file.
+    pub fn load_beside(
+        plugins: &Plugins,
+        places: &[PathBuf],
+        (before, beside): (Option<&Self>, Beside<'_>),
+    ) -> Result<Self, FileFault> {
         let mut catalogue = Self::default();
         for place in places {
             let found = folder::read(place, &|name| plugins.want(name))?;
             let folder = if place.is_dir() { place.as_path() } else { place.parent().unwrap_or(Path::new("")) };
-            catalogue.files.extend(Reader { plugins, folder, before }.files(&found));
+            catalogue.files.extend(Reader { plugins, folder, before, beside }.files(&found));
         }
         catalogue.offer(plugins, before);
         Ok(catalogue)
@@ -151,7 +114,10 @@ impl Catalogue {
     #[must_use]
     pub fn of_draft(plugins: &Plugins, folder: &Path, name: &str, bytes: Vec<u8>) -> Self {
         let found = Found { shown: name.to_owned(), path: name.to_owned(), bytes: Ok(bytes) };
-        let mut catalogue = Self { files: Reader { plugins, folder, before: None }.files(&[found]), ..Self::default() };
+        let mut catalogue = Self {
+            files: Reader { plugins, folder, before: None, beside: &|_| None }.files(&[found]),
+            ..Self::default()
+        };
         catalogue.offer(plugins, None);
         catalogue
     }
@@ -258,7 +224,11 @@ struct Reader<'r> {
     plugins: &'r Plugins,
     folder: &'r Path,
     before: Option<&'r Catalogue>,
+    beside: Beside<'r>,
 }
+
+/// From a document, as messages show it, to a companion of it that is no file.
+pub type Beside<'b> = &'b dyn Fn(&str) -> Option<contract::Document>;
 
 /// Whose a document is, and the globs of its companions.
 type Claim = (Arc<Plugin>, Vec<String>);
@@ -374,7 +344,8 @@ impl Reader<'_> {
                 return file;
             }
         };
-        let companions = self.companions(&claimed.document.path, globs);
+        let mut companions = self.companions(&claimed.document.path, globs);
+        companions.extend((self.beside)(&claimed.shown));
         let bundle = contract::Bundle { main: claimed.document.clone(), companions };
         let digest = digest(plugin, &bundle);
         let mut file = match self.known(&claimed.shown, digest) {

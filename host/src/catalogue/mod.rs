@@ -3,6 +3,7 @@
 
 mod definition;
 mod draft;
+mod finding;
 mod folder;
 mod load;
 mod plugins;
@@ -10,8 +11,9 @@ mod watch;
 
 pub use definition::{Definition, DefinitionFault};
 pub use draft::{Draft, SaveFault, save};
+pub use finding::{Clash, Finding};
 pub(crate) use folder::fits;
 pub use folder::{FileFault, Found, read};
-pub use load::{Catalogue, Clash, File, Finding, Offered, Tool};
+pub use load::{Beside, Catalogue, File, Offered, Tool};
 pub use plugins::{Chosen, Plugins};
 pub use watch::Watch;

@@ -41,9 +41,9 @@ impl Dialect for Probe {
             servers: outside::servers(&text),
             instructions: None,
             sessions: Keeping { shared: false, idle_seconds: None, limit: None },
-            code: text.into_bytes(),
+            code: text.clone().into_bytes(),
         };
-        Compiled { definitions: vec![definition], diagnostics: Vec::new() }
+        Compiled { definitions: vec![definition], diagnostics: strangers(bundle, &text) }
     }
 
     fn tools(workflows: &[Workflow]) -> Vec<Tool> {
@@ -118,6 +118,19 @@ impl Dialect for Probe {
         }
         wfhost_jsonlogic::evaluate(expression, context)
     }
+}
+
+/// A line `calls SERVER TOOL` of a document names a tool; said of those that are known not to be there.
+fn strangers(bundle: &Bundle, text: &str) -> Vec<Diagnostic> {
+    let Some(offers) = wfhost_guest::offers::Offers::of(bundle) else { return Vec::new() };
+    let fault = |line: &str| {
+        let mut words = line.strip_prefix("calls ")?.split(' ');
+        let (server, tool) = (words.next()?, words.next()?);
+        let help = offers.fault(server, tool)?.help;
+        let message = format!("the server `{server}` has no tool `{tool}`");
+        Some(wfhost_guest::diagnostic::error("probe-no-such-tool", message).help(help).done())
+    };
+    text.lines().filter_map(fault).collect()
 }
 
 /// One event: what came is counted and noted in the state, then done.
