@@ -11,6 +11,7 @@ use wfhost::plugin::contract::{Diagnostic, Document};
 use wfhost_tests::client::Client;
 use wfhost_tests::lab::{PROBE, runtime};
 use wfhost_tests::served::program_in;
+use wfhost_tests::upstream::Bench;
 
 use crate::PROGRAM;
 
@@ -233,6 +234,47 @@ fn a_document_is_checked_against_what_its_servers_offer() {
     assert_eq!(found[0].help.as_deref(), Some("did you mean `read_file`?"));
     // Without it nothing is known, and nothing is said.
     assert_eq!(Catalogue::load(&plugins, &places, None).unwrap().findings().count(), 0);
+}
+
+#[test]
+fn upstream_tools_that_are_not_there_are_told_when_they_can_be_asked() {
+    let worker = env!("CARGO_BIN_EXE_upstream-worker");
+    let document = format!(
+        "probe a\nserver own {}\ncalls own echoo\ncalls own echo\ncalls up nothing\ncalls dead anything",
+        json!({"command": worker})
+    );
+    let bench = Bench::new((PROGRAM, worker), &[("a.probe", &document)], &[("up", json!({}))]).unwrap();
+    let mut mcp: Value = serde_json::from_slice(&std::fs::read(bench.folder.path().join("mcp.json")).unwrap()).unwrap();
+    mcp["mcpServers"]["dead"] = json!({"command": "no-such-program-anywhere"});
+    bench.mcp(&mcp).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = program_in(Path::new(PROGRAM), bench.folder.path());
+        let output =
+            command.args(["validate", "documents", "--plugin", "probe.wasm", "--mcp", "mcp.json"]).args(args).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(run(&[]).0, Some(0));
+    let (code, out) = run(&["--online", "--json"]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    let messages: Vec<&str> =
+        told["documents"][0]["findings"].as_array().unwrap().iter().map(|f| f["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["the server `own` has no tool `echoo`", "the server `up` has no tool `nothing`"], "{told:#}");
+    assert_eq!((code, &told["unavailable"][0]["server"]), (Some(1), &json!("dead")), "{told:#}");
+}
+
+#[test]
+fn a_run_calls_upstream_servers_and_shows_how_long_each_took() {
+    let worker = env!("CARGO_BIN_EXE_upstream-worker");
+    let bench = Bench::new((PROGRAM, worker), &[("a.probe", "probe a")], &[("up", json!({}))]).unwrap();
+    let args = json!({"do": "call", "calls": [{"server": "up", "tool": "echo", "args": {"text": "hello"}}]});
+    let mut command = program_in(Path::new(PROGRAM), bench.folder.path());
+    command.args(["run", "documents/a.probe", "probe_do", "--plugin", "probe.wasm", "--mcp", "mcp.json", "--json"]);
+    let output = command.args(["--args", &args.to_string()]).output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reply = &told["history"].as_array().unwrap().iter().find(|line| line["event"]["reply"].is_string()).unwrap();
+    assert_eq!(reply["source"], "upstream", "{told:#}");
+    assert!(reply["event"]["took_ms"].is_u64() && reply["event"]["value"].to_string().contains("hello"), "{told:#}");
 }
 
 fn tool_names(client: &mut Client) -> Vec<String> {

@@ -5,6 +5,7 @@ mod doctor;
 mod eval;
 mod excerpt;
 mod findings;
+mod online;
 mod outline;
 mod place;
 mod playground;

@@ -138,6 +138,12 @@ pub(crate) fn bare_host(store: Arc<dyn Store>, cache: Option<PathBuf>) -> Result
 /// A catalogue of the places that can be read, and what is wrong with the others.
 pub(crate) fn survey(plugins: &Plugins, places: &[PathBuf]) -> Result<(Catalogue, Vec<FileFault>)> {
     let _progress = print::Progress::of("reading documents");
+    let (there, faults) = readable(places);
+    Ok((Catalogue::load(plugins, &there, None)?, faults))
+}
+
+/// The places that can be read, and what is wrong with the others.
+pub(crate) fn readable(places: &[PathBuf]) -> (Vec<PathBuf>, Vec<FileFault>) {
     let (mut there, mut faults) = (Vec::new(), Vec::new());
     for place in places {
         let looked = std::fs::metadata(place)
@@ -147,7 +153,7 @@ pub(crate) fn survey(plugins: &Plugins, places: &[PathBuf]) -> Result<(Catalogue
             Err(error) => faults.push(FileFault { place: place.display().to_string(), reason: error.to_string() }),
         }
     }
-    Ok((Catalogue::load(plugins, &there, None)?, faults))
+    (there, faults)
 }
 
 /// One line a finding: file, place, what, and what to do.

@@ -182,7 +182,7 @@ fn same(before: &Catalogue, after: &Catalogue) -> bool {
 }
 
 /// Sessions that go on without a caller.
-fn tend(host: Arc<Host>) {
+pub(super) fn tend(host: Arc<Host>) {
     tokio::spawn(async move {
         loop {
             let adrift = host.next_adrift().await;

@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::findings::{self, counted};
-use super::{Documents, code, place, print};
+use super::upstreams::Upstreams;
+use super::{Documents, code, online, place, print};
 use crate::catalogue::{Catalogue, Clash, FileFault};
 
 /// What `validate` is told.
@@ -19,6 +20,11 @@ use crate::catalogue::{Catalogue, Clash, FileFault};
 pub(super) struct Validate {
     #[command(flatten)]
     documents: Documents,
+    /// Ask the upstream servers that the documents name, and check that the tools are there. Starts them as `serve` would.
+    #[arg(long)]
+    online: bool,
+    #[command(flatten)]
+    upstreams: Upstreams,
     /// Print one JSON document instead, with all findings in it.
     #[arg(long)]
     json: bool,
@@ -27,16 +33,31 @@ pub(super) struct Validate {
 impl Validate {
     pub(super) fn run(self) -> Result<ExitCode> {
         let plugins = self.documents.plugins(place::cache())?;
-        let (catalogue, faults) = place::survey(&plugins, self.documents.places())?;
+        let (read, faults) = place::survey(&plugins, self.documents.places())?;
+        let (catalogue, unavailable) = if self.online {
+            let asked = online::ask(&plugins, &read, (self.documents.places(), &self.upstreams))?;
+            (asked.catalogue, asked.unavailable)
+        } else {
+            (read, Vec::new())
+        };
         let clashes = tool_clashes(&catalogue);
         let (errors, _) = findings::counts(catalogue.findings());
         let well = errors == 0 && faults.is_empty() && clashes.is_empty() && !catalogue.files.is_empty();
         if self.json {
-            print::json(&report(&catalogue, &faults, &clashes));
+            let mut report = report(&catalogue, &faults, &clashes);
+            if let Some(fields) = report.as_object_mut().filter(|_| self.online) {
+                let shown = unavailable.iter().map(|(server, reason)| json!({"server": server, "reason": reason}));
+                fields.insert("unavailable".into(), shown.collect());
+            }
+            print::json(&report);
             return Ok(code(well));
         }
         for fault in &faults {
             print::note(format_args!("error: {}", print::plain(&fault.to_string())));
+        }
+        for (server, reason) in &unavailable {
+            let line = format!("the server `{server}` cannot be asked, so its tools are not checked: {reason}");
+            print::note(print::plain(&line));
         }
         tell(&catalogue);
         for clash in &clashes {

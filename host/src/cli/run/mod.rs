@@ -14,16 +14,19 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::stage::Stage;
+use super::serve::tend;
 use super::upstreams::{Reached, Upstreams};
 use super::{Documents, code, findings, outline, place, print, time};
 use crate::catalogue::Catalogue;
 use crate::clock::{Clock, System};
-use crate::session::model::{OpenRequest, SessionId};
+use crate::session::model::{OpenRequest, SessionId, Standing};
 use crate::session::outside::Outside;
 use crate::session::wire::{self, NeedKind};
 use crate::session::{Advanced, Caller, Driven, Host, HostOptions, OwnSessions, history};
 use crate::store;
 
+/// How often what the host carries out is looked at, milliseconds.
+const LOOK_AGAIN_MS: u64 = 25;
 /// A longer wait for a timer is told, milliseconds.
 const PATIENCE_MS: u64 = 2_000;
 
@@ -85,6 +88,7 @@ impl Run {
 
     async fn call(&self, host: &Arc<Host>, args: &str) -> Result<ExitCode> {
         let caller = Caller { channel: "cli", own: Some(OwnSessions::default()), ..Caller::default() };
+        tend(Arc::clone(host));
         let began = Instant::now();
         let first = host.call(&caller, &self.tool, args)?;
         let stage = Stage::new(Arc::clone(host), first.session, (self.step, !self.json));
@@ -103,8 +107,8 @@ impl Run {
         self.told(host, (&caller, &driven), milliseconds)
     }
 
-    /// Waits for the session's timers, one after the other, until there is none or one has opened what the host or a person can
-    /// do something about: that is given.
+    /// Waits for the session's timers and for what the host carries out, until there is neither or a question for a person
+    /// has come up: that is given.
     async fn waited(
         &self,
         host: &Host,
@@ -112,26 +116,27 @@ impl Run {
         session: SessionId,
         stage: &Stage,
     ) -> Result<Vec<OpenRequest>> {
+        let before = host.show(caller, session)?.head.requests;
         loop {
-            let before = host.show(caller, session)?.head.requests;
-            let Some(due) = before.iter().filter_map(due_of).min() else { return Ok(Vec::new()) };
-            let left = due.saturating_sub(System.now());
-            if left > PATIENCE_MS {
+            let open = host.show(caller, session)?.head.requests;
+            let news: Vec<OpenRequest> =
+                open.iter().filter(|request| is_question(request) && !before.contains(request)).cloned().collect();
+            let (due, busy) = (open.iter().filter_map(due_of).min(), open.iter().any(is_under_way));
+            if !news.is_empty() || due.is_none() && !busy {
+                return Ok(news);
+            }
+            let left = due.map_or(LOOK_AGAIN_MS, |due| due.saturating_sub(System.now()));
+            if let Some(due) = due.filter(|_| left > PATIENCE_MS && !busy) {
                 print::note(format_args!("waiting for a timer until {}; Ctrl-C ends the run", time::utc(due)));
             }
             // One more, so that the moment has passed when the host looks.
-            tokio::time::sleep(Duration::from_millis(left + 1)).await;
+            let pause = if busy { left.min(LOOK_AGAIN_MS) } else { left + 1 };
+            tokio::time::sleep(Duration::from_millis(pause)).await;
             let (_, faults) = host.sweep()?;
             if let Some(fault) = faults.into_iter().next() {
                 return Err(fault.into());
             }
             stage.show_news();
-            let after = host.show(caller, session)?.head.requests;
-            let opened: Vec<OpenRequest> =
-                after.into_iter().filter(|request| due_of(request).is_none() && !before.contains(request)).collect();
-            if !opened.is_empty() {
-                return Ok(opened);
-            }
         }
     }
 
@@ -173,6 +178,16 @@ fn due_of(request: &OpenRequest) -> Option<u64> {
         Some(NeedKind::Timer(at)) => Some(at),
         Some(_) | None => None,
     }
+}
+
+/// Whether a person could answer it.
+fn is_question(request: &OpenRequest) -> bool {
+    matches!(wire::need_kind(&request.need), Some(NeedKind::Answer { audience, .. }) if audience != "agent")
+}
+
+/// Whether this host carries it out just now.
+fn is_under_way(request: &OpenRequest) -> bool {
+    matches!(request.standing, Standing::Sent(_) | Standing::Begun(_))
 }
 
 /// The arguments as JSON text. They are not checked against the tool's schema: that is the interpreter's.
