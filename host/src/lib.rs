@@ -10,6 +10,7 @@ pub mod clock;
 mod files;
 pub mod limits;
 pub mod mcp;
+pub mod observe;
 pub mod playground;
 pub mod plugin;
 pub mod session;

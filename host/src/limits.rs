@@ -38,6 +38,24 @@ impl Default for PluginLimits {
     }
 }
 
+/// Tool calls that wait to be worked on; a further one is told to come again.
+pub const CALLS_WAITING_MAX: usize = 1_024;
+/// Bytes of HTTP requests that are read or worked on at once; a further request is told to come again.
+pub const HTTP_BYTES_AT_ONCE_MAX: usize = 64 << 20;
+/// What a request counts for at least, whatever the length of its body.
+pub const HTTP_REQUEST_BYTES_MIN: usize = 16 << 10;
+/// Events that wait for hooks; a further one is dropped and counted.
+pub const HOOK_EVENTS_WAITING_MAX: usize = 1_024;
+/// How long a hook may take.
+pub const HOOK_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long waiting events are carried out after the server has been told to end.
+pub const HOOKS_LEAVE_TIME: Duration = Duration::from_secs(2);
+/// How long a collector of traces and metrics may take to accept some.
+pub const EXPORT_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long waiting traces and metrics are sent after the server has been told to end.
+pub const EXPORT_LEAVE_TIME: Duration = Duration::from_secs(2);
+/// Bytes of an answer to a request of this program's own.
+pub const WEB_ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Calls that may be inside plugins at once; further ones wait. One memory slot each is reserved (address space only).
 pub const CALLS_AT_ONCE_MAX: u32 = 128;
 /// How often the clock that stops plugins ticks.

@@ -4,6 +4,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::limits::WEB_ANSWER_BYTES_MAX;
+
 /// How long a server may take to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -42,6 +44,29 @@ fn builder() -> reqwest::ClientBuilder {
 
 fn built(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, String> {
     builder.build().map_err(|error| format!("no HTTP client: {error}"))
+}
+
+/// Sends a request and gives the whole answer, if it comes within this time. What failed is told without the address, which
+/// may hold a secret.
+///
+/// # Errors
+/// Where there is no client, no answer in time, or one that is too long.
+pub async fn exchange(request: http::Request<Vec<u8>>, time: Duration) -> Result<http::Response<Vec<u8>>, String> {
+    let mut request = reqwest::Request::try_from(request).map_err(|error| error.without_url().to_string())?;
+    *request.timeout_mut() = Some(time);
+    let mut answer = client()?.execute(request).await.map_err(|error| error.without_url().to_string())?;
+    let mut response = http::Response::builder().status(answer.status());
+    if let Some(headers) = response.headers_mut() {
+        headers.clone_from(answer.headers());
+    }
+    let mut body = Vec::new();
+    while let Some(more) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
+        if body.len() + more.len() > WEB_ANSWER_BYTES_MAX {
+            return Err(format!("the answer is longer than {WEB_ANSWER_BYTES_MAX} bytes"));
+        }
+        body.extend_from_slice(&more);
+    }
+    response.body(body).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

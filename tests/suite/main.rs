@@ -36,6 +36,7 @@ mod tidy;
 mod upstream;
 mod verify;
 mod versions;
+mod watched;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_wfhost-under-test");

@@ -24,6 +24,7 @@ mod upstreams;
 mod validate;
 mod verify;
 mod viz;
+mod watched;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

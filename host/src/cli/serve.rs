@@ -9,6 +9,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use super::upstreams::{Reached, Upstreams};
+use super::watched::{Watched, Watching};
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
 use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY};
@@ -35,6 +36,8 @@ pub(super) struct Serve {
     /// An origin whose pages may call the HTTP server, besides loopback ones. Repeatable.
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
+    #[command(flatten)]
+    watched: Watched,
     /// Keep sessions in memory only: they end with this process.
     #[arg(long)]
     ephemeral: bool,
@@ -71,8 +74,10 @@ impl Serve {
             .build()
             .context("the threads that serve cannot be started")?;
         let store = Arc::clone(host.store());
-        let code = runtime.block_on(self.serve(host, places));
+        let watching = self.watched.begin(&host, (&self.name, self.http.is_some()), runtime.handle())?;
+        let code = runtime.block_on(self.serve(host, places, &watching));
         runtime.block_on(hub.close());
+        watching.close();
         // Calls that still run are given up with the process: each is one transaction, or none.
         runtime.shutdown_background();
         store.close();
@@ -85,7 +90,7 @@ impl Serve {
         Ok(host.with_outside(Some(hub)))
     }
 
-    async fn serve(self, host: Arc<Host>, places: Watch) -> Result<()> {
+    async fn serve(self, host: Arc<Host>, places: Watch, watching: &Watching) -> Result<()> {
         let channel = if self.http.is_some() { "http" } else { "stdio" };
         let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit, authoring: self.authoring };
         let server = Server::new(Arc::clone(&host), options);
@@ -93,6 +98,7 @@ impl Serve {
         end_on_signals(&ending);
         watch(&server, places)?;
         tend(Arc::clone(&host));
+        let metrics = watching.metrics(&host);
         sweep(host);
         match self.http {
             None => tokio::select! {
@@ -100,7 +106,7 @@ impl Serve {
                 served = serve_stdio(server) => Ok(served?),
             },
             Some(address) => {
-                let options = HttpOptions { hosts: self.hosts, origins: self.origins };
+                let options = HttpOptions { hosts: self.hosts, origins: self.origins, metrics };
                 let ready = |at: SocketAddr| print::note(format!("listening on http://{at}/mcp"));
                 // A connection that does not end, or a person over a form, does not keep the process.
                 let late = async {

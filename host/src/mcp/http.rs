@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::capped::Capped;
 use super::server::Server;
-use crate::limits::HTTP_BODY_BYTES_MAX;
+use crate::limits::{HTTP_BODY_BYTES_MAX, HTTP_BYTES_AT_ONCE_MAX, HTTP_REQUEST_BYTES_MIN};
+use crate::waiting::may_block;
 
 /// The operator's words on HTTP.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +28,23 @@ pub struct HttpOptions {
     pub hosts: Vec<String>,
     /// Origins of web pages that may call it besides loopback ones: `https://example.com`.
     pub origins: Vec<String>,
+    /// What `/metrics` gives; none: there is no such route.
+    pub metrics: Option<Text>,
+}
+
+/// A text that is made when it is asked for.
+#[derive(Clone)]
+pub struct Text {
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Makes it. May block.
+    pub text: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Text").field("media_type", &self.media_type).finish_non_exhaustive()
+    }
 }
 
 /// The server cannot listen.
@@ -49,7 +68,7 @@ pub enum HttpFault {
 
 /// The routes, to be mounted into any axum application.
 pub fn router(server: &Server, options: &HttpOptions, ending: CancellationToken) -> Router {
-    let Allowed { hosts, origins } = Allowed::by(options);
+    let Allowed { hosts, origins, .. } = Allowed::by(options);
     let config = StreamableHttpServerConfig::default()
         .with_json_response(true)
         .with_allowed_hosts(["::1".to_owned()].into_iter().chain(hosts.iter().cloned()))
@@ -58,14 +77,21 @@ pub fn router(server: &Server, options: &HttpOptions, ending: CancellationToken)
         .with_cancellation_token(ending);
     let server = server.clone();
     let service = StreamableHttpService::new(move || Ok(server.connection()), Arc::new(Capped::default()), config);
-    let routes = Router::new()
+    let mut routes = Router::new()
         .route_service("/mcp", service.clone())
         .route_service("/mcp/", service)
         .route("/health", get(|| async { "ok\n" }));
+    if let Some(Text { media_type, text }) = options.metrics.clone() {
+        let shown = move || {
+            let text = may_block(|| text());
+            async move { ([(header::CONTENT_TYPE, media_type)], text) }
+        };
+        routes = routes.route("/metrics", get(shown));
+    }
     guarded(routes, options)
 }
 
-/// Turns foreign hosts and origins away on every route.
+/// Turns foreign hosts and origins away on every route, and whoever comes when there is too much to do.
 pub(crate) fn guarded(routes: Router, options: &HttpOptions) -> Router {
     routes.layer(from_fn_with_state(Arc::new(Allowed::by(options)), check))
 }
@@ -74,13 +100,31 @@ pub(crate) fn guarded(routes: Router, options: &HttpOptions) -> Router {
 struct Allowed {
     hosts: Vec<String>,
     origins: Vec<String>,
+    bytes: Semaphore,
 }
 
 async fn check(State(allowed): State<Arc<Allowed>>, request: Request, next: Next) -> Response {
-    match allowed.objection(&request) {
-        Some(why) => refused(why),
-        None => next.run(request).await,
+    if let Some(why) = allowed.objection(&request) {
+        return refused(why);
     }
+    // Until its answer begins; a stream that stays open afterwards holds no request.
+    let Ok(_room) = allowed.bytes.try_acquire_many(weight(&request)) else { return busy() };
+    next.run(request).await
+}
+
+/// What a request takes at most: a body that does not say how long it is may be as long as any.
+fn weight(request: &Request) -> u32 {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let declared = header(header::CONTENT_LENGTH).and_then(|text| text.parse::<usize>().ok());
+    let bodiless = request.method() == Method::GET || request.method() == Method::DELETE;
+    let bytes = declared.unwrap_or(if bodiless { 0 } else { HTTP_BODY_BYTES_MAX });
+    u32::try_from(bytes.clamp(HTTP_REQUEST_BYTES_MIN, HTTP_BODY_BYTES_MAX)).unwrap_or(u32::MAX)
+}
+
+fn busy() -> Response {
+    let words =
+        "the server is busy: as many requests as it takes are being worked on. This one was not begun: try again\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
 }
 
 impl Allowed {
@@ -93,7 +137,7 @@ impl Allowed {
             .flat_map(|h| [format!("http://{h}:*"), format!("https://{h}:*")])
             .chain(options.origins.iter().cloned())
             .collect();
-        Self { hosts, origins }
+        Self { hosts, origins, bytes: Semaphore::new(HTTP_BYTES_AT_ONCE_MAX) }
     }
 
     fn objection(&self, request: &Request) -> Option<&'static str> {

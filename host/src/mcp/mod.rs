@@ -16,6 +16,6 @@ mod stdio;
 mod views;
 
 pub(crate) use http::guarded;
-pub use http::{HttpFault, HttpOptions, router, serve as serve_http};
+pub use http::{HttpFault, HttpOptions, Text, router, serve as serve_http};
 pub use server::{Server, ServerOptions};
 pub use stdio::{StdioFault, serve as serve_stdio};

@@ -1,6 +1,7 @@
 //! The MCP server: lists the tools of the catalogue and passes calls on to the host.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime};
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
@@ -12,13 +13,14 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio::sync::Semaphore;
 
 use super::ask::{self, Asker};
 use super::changes::{Listeners, Subscribed};
+use super::edge::Gate;
 use super::logs::{Level, LevelParams};
 use super::{authoring, convert, edge, model, redeem, views};
-use crate::limits::TOOL_CALLS_AT_ONCE_MAX;
+use crate::limits::{CALLS_WAITING_MAX, TOOL_CALLS_AT_ONCE_MAX};
+use crate::observe::Called;
 use crate::session::{Caller, Driven, Fault, Host, OwnSessions};
 use crate::store::{Listed, Query};
 
@@ -52,7 +54,7 @@ struct Shared {
     host: Arc<Host>,
     options: ServerOptions,
     codec: RequestStateCodec,
-    permits: Semaphore,
+    gate: Gate,
     listeners: Listeners,
 }
 
@@ -75,7 +77,7 @@ impl Server {
             host,
             options,
             codec: RequestStateCodec::try_new(key).expect("the key is long enough"),
-            permits: Semaphore::new(TOOL_CALLS_AT_ONCE_MAX),
+            gate: Gate::new(TOOL_CALLS_AT_ONCE_MAX, CALLS_WAITING_MAX),
             listeners: Listeners::default(),
         };
         Self::over(Arc::new(shared))
@@ -131,6 +133,7 @@ impl Server {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let began = (SystemTime::now(), Instant::now());
         let caller = self.caller(context);
         let tool = params.name.as_ref();
         if let Some(work) = self.authors().and_then(|()| authoring::Work::of(tool)) {
@@ -150,6 +153,7 @@ impl Server {
             Ok(advanced) => host.drive(&caller, advanced, &asker).await,
             Err(fault) => Err(fault),
         };
+        self.tell_called(tool, &driven, began);
         match driven {
             Ok(mut driven) => {
                 let tools = &host.catalogue().tools;
@@ -166,6 +170,25 @@ impl Server {
             Err(Fault::UnknownTool(name)) => Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None)),
             Err(fault) => Ok(stamped(convert::failed(&fault.to_string()), self, context).into()),
         }
+    }
+
+    fn tell_called(&self, tool: &str, driven: &Result<Driven, Fault>, (began, at): (SystemTime, Instant)) {
+        let Some(observers) = self.shared.host.observers() else { return };
+        let (outcome, session) = match driven {
+            Ok(driven) if driven.advanced.output.is_error => ("error", driven.advanced.session),
+            Ok(driven) => ("ok", driven.advanced.session),
+            Err(Fault::UnknownTool(_)) => ("unknown", None),
+            Err(_) => ("fault", None),
+        };
+        let tool = (outcome != "unknown").then_some(tool);
+        observers.called(&Called {
+            tool,
+            session,
+            outcome,
+            began,
+            took: at.elapsed(),
+            channel: self.shared.options.channel,
+        });
     }
 
     fn respond(
@@ -252,7 +275,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        edge::guarded(&self.shared.permits, self.call(request, &context)).await
+        edge::guarded(&self.shared.gate, self.call(request, &context)).await
     }
 
     async fn list_resources(
@@ -280,7 +303,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context);
         let work = async { views::resource(&self.shared.host, &caller, &request.uri) };
-        let result = edge::guarded(&self.shared.permits, work).await?;
+        let result = edge::guarded(&self.shared.gate, work).await?;
         // A session moves on: what it shows is stale at once.
         Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
     }
@@ -301,7 +324,7 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let caller = self.caller(&context);
         let work = async { views::prompt(&self.shared.host, &caller, &request) };
-        Ok(edge::guarded(&self.shared.permits, work).await?.into())
+        Ok(edge::guarded(&self.shared.gate, work).await?.into())
     }
 
     /// Sessions can be completed; of the values of other parameters nobody here knows.

@@ -1,6 +1,8 @@
 //! THE turn: route a call, hold the session, ask the plugin, commit, and only then reply. Synchronous; nothing is held when
 //! it returns.
 
+use std::time::Instant;
+
 use super::caller::Caller;
 use super::drive::Adrift;
 use super::fault::Fault;
@@ -522,8 +524,12 @@ impl Host {
         if change.lines.is_empty() {
             return Ok(true);
         }
+        let began = Instant::now();
         if self.store.commit(change)? != Committed::Done {
             return Ok(false);
+        }
+        if let Some(observers) = self.observers.get() {
+            observers.committed(&draft.fact(began.elapsed()));
         }
         let session = draft.head.session;
         draft.withdrawn().for_each(|request| self.flights.give_up(session, &request.id));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use super::adrift::Channel;
 use super::drive::Adrift;
@@ -13,6 +13,7 @@ use super::outside::{Nobody, Outside};
 use crate::catalogue::{Catalogue, Definition, FileFault, Plugins};
 use crate::clock::Clock;
 use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
+use crate::observe::Observers;
 use crate::plugin::Plugin;
 use crate::session::model::{Digest, Head};
 use crate::store::Store;
@@ -34,6 +35,7 @@ pub struct Host {
     pub(super) options: HostOptions,
     pub(super) outside: Option<Arc<dyn Outside>>,
     pub(super) flights: Flights,
+    pub(super) observers: OnceLock<Observers>,
     adrift: Channel,
     plugins: Arc<Plugins>,
     places: Vec<PathBuf>,
@@ -66,6 +68,7 @@ impl Host {
             options,
             outside: Some(Arc::new(Nobody)),
             flights: Flights::default(),
+            observers: OnceLock::new(),
             adrift: Channel::default(),
             plugins: Arc::new(plugins),
             places,
@@ -86,6 +89,7 @@ impl Host {
             options: self.options,
             outside: Some(Arc::new(Nobody)),
             flights: Flights::default(),
+            observers: OnceLock::new(),
             adrift: Channel::default(),
             plugins: Arc::clone(&self.plugins),
             places: Vec::new(),
@@ -117,6 +121,17 @@ impl Host {
     /// Leaves a session to whoever looks after those without a caller.
     pub(super) fn set_adrift(&self, adrift: Adrift) {
         self.adrift.send(adrift);
+    }
+
+    /// Who is told what happens from now on; those who came first stay.
+    pub fn observe(&self, observers: Observers) {
+        let _ = self.observers.set(observers);
+    }
+
+    /// Who is told what happens.
+    #[must_use]
+    pub fn observers(&self) -> Option<&Observers> {
+        self.observers.get()
     }
 
     /// What is offered now.

@@ -1,10 +1,13 @@
 //! From a plugin's answer to a change of the store: what is checked, what the journal line says, how the head moves.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::line::{self, By, LineRow, NoteRow, RefusalRow, TurnRow};
 use super::{patch, wire};
 use crate::limits::{CARRY_LEASE, SNAPSHOT_EVERY, STATE_BYTES_MAX};
+use crate::observe::{Committed, Ended, Tally};
 use crate::plugin::contract;
 use crate::session::model::{Digest, Head, Line, Millis, OpenRequest, Sent, Standing};
 use crate::store::Change;
@@ -18,6 +21,8 @@ pub(super) struct Draft {
     memories: Vec<String>,
     before: Vec<OpenRequest>,
     quiet: bool,
+    ended_before: bool,
+    tally: Tally,
 }
 
 /// The plugin's answer breaks a rule of the contract: which one.
@@ -32,8 +37,17 @@ impl From<serde_json::Error> for BadAnswer {
 
 impl Draft {
     pub(super) fn of(head: Head) -> Self {
-        let before = head.requests.clone();
-        Self { expected: head.lines, head, lines: Vec::new(), memories: Vec::new(), before, quiet: false }
+        let (before, ended_before) = (head.requests.clone(), head.outcome.is_some());
+        Self {
+            expected: head.lines,
+            head,
+            lines: Vec::new(),
+            memories: Vec::new(),
+            before,
+            quiet: false,
+            ended_before,
+            tally: Tally::default(),
+        }
     }
 
     /// Requests that are open now and were not when it began: one that differs in any field is another.
@@ -96,6 +110,7 @@ impl Draft {
             reply_hash: reply_hash(&turn.reply)?,
         });
         self.push(&row, turn.entries.len())?;
+        self.tally.turns += 1;
         self.head.state = state.get().to_owned();
         self.head.memories = memories;
         self.memories.extend(remember.iter().map(|m| m.get().to_owned()));
@@ -122,6 +137,7 @@ impl Draft {
             reply_hash: reply_hash(&refusal.reply)?,
         });
         self.push(&row, refusal.entries.len())?;
+        self.tally.refusals += 1;
         // The clock, or the host, has said its word: what was not ended by it stays open, and is not answered so again.
         let by_host = matches!(
             event.source,
@@ -140,6 +156,7 @@ impl Draft {
         let mut row = LineRow::after(&self.head, event.at, by);
         row.event = Some(wire::event(event)?);
         row.fault = Some(fault.to_owned());
+        self.tally.faults += 1;
         self.push(&row, 0)
     }
 
@@ -152,6 +169,7 @@ impl Draft {
     pub(super) fn note(&mut self, at: Millis, note: NoteRow, by: Option<By>) -> Result<(), BadAnswer> {
         let mut row = LineRow::after(&self.head, at, by);
         row.note = Some(note);
+        self.tally.notes += 1;
         self.push(&row, 0)
     }
 
@@ -174,6 +192,25 @@ impl Draft {
         let waited_for = self.head.parent.as_ref().is_some_and(|p| !p.told) && self.head.outcome.is_some();
         let requests = self.head.requests.iter().filter_map(due);
         requests.chain(waited_for.then_some(self.head.changed)).min()
+    }
+
+    /// What observers are told once it is committed.
+    pub(super) fn fact(&self, took: Duration) -> Committed<'_> {
+        let head = &self.head;
+        let ended = head.outcome.as_ref().filter(|_| !self.ended_before);
+        Committed {
+            session: head.session,
+            interpreter: &head.interpreter,
+            workflow: &head.workflow,
+            lines: head.lines,
+            chain: head.chain,
+            added: self.tally,
+            began: self.expected == 0,
+            ended: ended
+                .map(|ended| ended.as_ref().map_or_else(|failure| Ended::Failed(&failure.kind), |_| Ended::Done)),
+            at: head.changed,
+            took,
+        }
     }
 
     /// What the store is asked for.

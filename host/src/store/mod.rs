@@ -9,6 +9,8 @@ mod directory;
 #[cfg(unix)]
 mod follower;
 mod format;
+#[doc(hidden)]
+pub mod fuzzing;
 mod limits;
 mod local;
 mod log;

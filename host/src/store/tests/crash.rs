@@ -248,3 +248,24 @@ fn a_batch_that_is_too_large_for_the_log_is_kept_all_the_same() {
     assert_eq!(whole(&found, id(1)), third.lines);
     assert_eq!(found.blob(digest).unwrap().as_deref(), Some(&large[..]));
 }
+
+#[test]
+fn while_a_commit_waits_for_the_disk_readers_do_not_and_see_what_was() {
+    let world = World::default();
+    let local = begun(&world, "disk");
+    let first = commit(&local, next(&head(id(1), 1), &["one"]));
+    let second = commit(&local, next(&first, &["two"]));
+    world.stick(true);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| local.commit(next(&second, &["three"])));
+        for _ in 0..200 {
+            assert_eq!(local.head(id(1)).unwrap().as_ref(), Some(&second));
+            assert_eq!(local.lines(id(1), 1, ALL).unwrap().len(), 2);
+            assert_eq!(local.report().unwrap().sessions, 1);
+        }
+        assert!(!writer.is_finished());
+        world.stick(false);
+        assert_eq!(writer.join().unwrap().unwrap(), Committed::Done);
+    });
+    assert_eq!(local.head(id(1)).unwrap().unwrap().lines, 3);
+}

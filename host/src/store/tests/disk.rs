@@ -19,6 +19,7 @@ struct Inside {
     now: [Vec<u8>; 2],
     happened: Vec<Happened>,
     failing: bool,
+    stuck: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -63,6 +64,11 @@ impl World {
 
     pub(super) fn fail(&self, failing: bool) {
         self.0.lock().unwrap().failing = failing;
+    }
+
+    /// Whether a sync waits until this is taken back.
+    pub(super) fn stick(&self, stuck: bool) {
+        self.0.lock().unwrap().stuck = stuck;
     }
 
     /// How much has happened.
@@ -143,6 +149,9 @@ impl StorageBackend for Disk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        while self.world.0.lock().unwrap().stuck {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         let mut inside = self.world.0.lock().unwrap();
         if inside.failing {
             return Err(io::ErrorKind::StorageFull.into());
