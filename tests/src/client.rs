@@ -71,8 +71,13 @@ impl Client {
 
     /// Sends a line as it is.
     pub fn send_text(&mut self, line: &str) -> Result<()> {
+        self.send_bytes(line.as_bytes())
+    }
+
+    /// Sends a line of any bytes.
+    pub fn send_bytes(&mut self, line: &[u8]) -> Result<()> {
         let stdin = self.stdin.as_mut().context("the conversation is over")?;
-        stdin.write_all(format!("{line}\n").as_bytes())?;
+        stdin.write_all(&[line, b"\n"].concat())?;
         stdin.flush()?;
         Ok(())
     }
