@@ -28,6 +28,7 @@ mod mcp_more;
 mod mcp_stdio;
 mod official;
 mod playground;
+mod real_servers;
 mod reload;
 mod sandbox;
 mod sessions;
