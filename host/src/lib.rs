@@ -2,12 +2,14 @@
 //!
 //! The agent does the acting, the document does the deciding, the host does the remembering. In reading order: `catalogue`
 //! (documents and the workflows in them), `plugin` (the sandbox), `session` (the life of a call), `store` (what is kept),
-//! `mcp` (the wire), `playground` (a page for browsers), `cli` (the command line). `host/README.md` holds the invariants.
+//! `mcp` (the wire), `playground` (a page for browsers), `kit` (for authors of plugins), `cli` (the command line).
+//! `host/README.md` holds the invariants.
 
 pub mod catalogue;
 pub mod cli;
 pub mod clock;
 mod files;
+pub mod kit;
 pub mod limits;
 pub mod mcp;
 pub mod observe;

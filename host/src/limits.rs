@@ -68,6 +68,8 @@ pub const HANDOVER: Duration = Duration::from_millis(2);
 pub const AUTHORED_CALLS_MAX: usize = 64;
 /// A plugin file may have so many bytes: as many as the store keeps of one.
 pub const PLUGIN_BYTES_MAX: u64 = 48 << 20;
+/// A plugin file from so many bytes on is made ready beside the others at its first start, which takes seconds.
+pub const PLUGIN_BYTES_SLOW: u64 = 4 << 20;
 /// A document, companions each, may have so many bytes.
 pub const DOCUMENT_BYTES_MAX: u64 = 8 << 20;
 /// Documents that are read from a folder.

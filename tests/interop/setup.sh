@@ -36,6 +36,17 @@ with_npm() (
         cd "$1" && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel error
 )
 
+# with_npm_of PACKAGE.JSON FOLDER
+with_npm_of() (
+    command -v npm >/dev/null && mkdir -p "$2" && cp "$1" "$2/package.json" &&
+        cd "$2" && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel error
+)
+
 install python-modern "$here/python/modern.txt" with_pip "$here/python/modern.txt"
 install python-legacy "$here/python/legacy.txt" with_pip "$here/python/legacy.txt"
 install node "$here/node/package-lock.json" with_npm
+
+# What authors of plugins build with, in the versions that their projects name.
+install kit-javascript "$here/kit/package.json" with_npm_of "$here/kit/package.json"
+install kit-python "$here/kit/python.txt" with_pip "$here/kit/python.txt"
+install kit-c "$here/kit/c.txt" with_pip "$here/kit/c.txt"

@@ -21,6 +21,7 @@ mod dialects;
 mod flows;
 mod interop;
 mod jsonata;
+mod kit;
 mod library;
 mod logic;
 mod mcp_http;

@@ -147,7 +147,7 @@ fn the_clock_and_the_count_of_instructions_each_stop_a_loop() {
     let stopped = |time_ms: u64, fuel: u64| {
         let mut limits = PluginLimits::default();
         (limits.call.time_ms, limits.call.fuel) = (time_ms, fuel);
-        let runtime = Arc::new(Runtime::new(RuntimeOptions { cache: None, limits }).unwrap());
+        let runtime = Arc::new(Runtime::new(RuntimeOptions { cache: None, limits, policy: None }).unwrap());
         let plugin = Plugin::from_bytes(&runtime, "probe", PROBE.into()).unwrap();
         let args = json!({"route": "route loop"}).to_string();
         plugin.route(&Call { tool: "probe_do".into(), args }, &[]).map(drop).unwrap_err()

@@ -15,5 +15,6 @@ pub use finding::{Clash, Finding};
 pub(crate) use folder::fits;
 pub use folder::{FileFault, Found, read};
 pub use load::{Beside, Catalogue, File, Offered, Tool};
+pub(crate) use plugins::could_own;
 pub use plugins::{Chosen, Plugins};
 pub use watch::Watch;

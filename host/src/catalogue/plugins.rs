@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::folder::fits;
-use crate::plugin::{Builtin, LoadFault, Plugin, Runtime, builtins, contract};
+use crate::limits::PLUGIN_BYTES_SLOW;
+use crate::plugin::{Builtin, LoadFault, Plugin, Runtime, builtins, contract, is_cached};
+use crate::session::model::Digest;
 
 /// A plugin that may own documents: what it says of its documents is known before it is loaded.
 #[derive(Debug)]
@@ -67,6 +69,22 @@ impl Plugins {
         Ok(plugins)
     }
 
+    /// Those of the named ones that can be loaded at once, and the names of the others: large files whose native code was never
+    /// made here, which takes seconds.
+    pub fn choose_ready(runtime: &Arc<Runtime>, named: &[String]) -> Result<(Self, Vec<String>), LoadFault> {
+        let (slow, ready): (Vec<String>, Vec<String>) = named.iter().cloned().partition(|name| is_slow(runtime, name));
+        if ready.is_empty() && !slow.is_empty() {
+            return Ok((Self { runtime: Arc::clone(runtime), chosen: Vec::new() }, slow));
+        }
+        Ok((Self::choose(runtime, &ready)?, slow))
+    }
+
+    /// This one plugin, loaded already.
+    #[must_use]
+    pub fn of(runtime: &Arc<Runtime>, plugin: &Arc<Plugin>) -> Self {
+        Self { runtime: Arc::clone(runtime), chosen: vec![Chosen::of(Arc::clone(plugin))] }
+    }
+
     fn one(&self, name: &str) -> Result<Chosen, LoadFault> {
         if let Some(builtin) = builtins().iter().find(|b| b.name == name) {
             return Chosen::builtin(builtin);
@@ -77,15 +95,7 @@ impl Plugins {
             let reason = format!("there is no such file, and the built-in plugins are: {known}");
             return Err(LoadFault::File { plugin: name.into(), reason });
         }
-        let plugin = Plugin::from_file(&self.runtime, path)?;
-        Ok(Chosen {
-            name: plugin.about.name.clone(),
-            languages: plugin.about.languages.clone(),
-            files: plugin.about.files.clone(),
-            marks: plugin.about.marks.clone(),
-            source: Source::Loaded,
-            loaded: Mutex::new(Some(Ok(Arc::new(plugin)))),
-        })
+        Ok(Chosen::of(Arc::new(Plugin::from_file(&self.runtime, path)?)))
     }
 
     /// The plugin itself, loaded now if it was not before.
@@ -119,7 +129,35 @@ impl Plugins {
     }
 }
 
+fn is_slow(runtime: &Runtime, name: &str) -> bool {
+    let large = std::fs::metadata(name).is_ok_and(|file| file.is_file() && file.len() >= PLUGIN_BYTES_SLOW);
+    let builtin = builtins().iter().any(|builtin| builtin.name == name);
+    large && !builtin && std::fs::read(name).is_ok_and(|bytes| !is_cached(runtime, Digest::of(&bytes)))
+}
+
+/// Whether a plugin that says this of itself is asked for the document: its name fits, and it holds a mark.
+pub(crate) fn could_own(about: &contract::Interpreter, document: &contract::Document) -> bool {
+    may_own((&about.files, &about.marks), document)
+}
+
+fn may_own((files, marks): (&[String], &[String]), document: &contract::Document) -> bool {
+    let name = document.path.rsplit('/').next().unwrap_or_default();
+    let marked = |mark: &String| memchr::memmem::find(&document.bytes, mark.as_bytes()).is_some();
+    files.iter().any(|glob| fits(glob, name)) && (marks.is_empty() || marks.iter().any(marked))
+}
+
 impl Chosen {
+    fn of(plugin: Arc<Plugin>) -> Self {
+        Self {
+            name: plugin.about.name.clone(),
+            languages: plugin.about.languages.clone(),
+            files: plugin.about.files.clone(),
+            marks: plugin.about.marks.clone(),
+            source: Source::Loaded,
+            loaded: Mutex::new(Some(Ok(plugin))),
+        }
+    }
+
     fn builtin(builtin: &Builtin) -> Result<Self, LoadFault> {
         let about: About = serde_json::from_str(builtin.about)
             .map_err(|e| LoadFault::Describe { plugin: builtin.name.into(), reason: format!("its about.json: {e}") })?;
@@ -151,8 +189,6 @@ impl Chosen {
     /// Whether the document may be one of this plugin's: its name fits, and it holds a mark.
     #[must_use]
     pub fn may_own(&self, document: &contract::Document) -> bool {
-        let name = document.path.rsplit('/').next().unwrap_or_default();
-        let marked = |mark: &String| memchr::memmem::find(&document.bytes, mark.as_bytes()).is_some();
-        self.reads(name) && (self.marks.is_empty() || self.marks.iter().any(marked))
+        may_own((&self.files, &self.marks), document)
     }
 }

@@ -83,7 +83,7 @@ enum Command {
     Primer(primer::Primer),
     /// Open the page on which procedures are written and walked, in a browser on this machine.
     Playground(playground::Playground),
-    /// Look at plugins.
+    /// List, inspect, begin, wrap and check plugins.
     Plugin(plugin::Plugin),
     /// Check plugins, documents and data folder, and print the configuration for clients.
     Doctor(doctor::Doctor),
@@ -98,6 +98,9 @@ pub(crate) struct Documents {
     /// A plugin that reads them: a file, or the name of a built-in one. Repeatable; none means all built-in ones.
     #[arg(long = "plugin", value_name = "FILE|NAME")]
     plugins: Vec<String>,
+    /// Which plugins may run, and what each may use.
+    #[arg(long, value_name = "FILE", env = "WFHOST_POLICY")]
+    policy: Option<PathBuf>,
 }
 
 /// Where sessions are kept.

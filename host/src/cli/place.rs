@@ -9,7 +9,7 @@ use super::{Data, Documents, findings, print};
 use crate::catalogue::{Catalogue, FileFault, Plugins};
 use crate::clock::System;
 use crate::plugin::contract::Severity;
-use crate::plugin::{Runtime, RuntimeOptions};
+use crate::plugin::{Policy, Runtime, RuntimeOptions};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
 
@@ -95,8 +95,24 @@ fn cache_folder() -> Option<PathBuf> {
 impl Documents {
     /// The plugins that were named, or all built-in ones.
     pub(crate) fn plugins(&self, cache: Option<PathBuf>) -> Result<Plugins> {
-        let runtime = runtime(cache)?;
+        let runtime = runtime_under(cache, self.policy.as_deref())?;
         Ok(Plugins::choose(&runtime, &self.plugins)?)
+    }
+
+    /// A host that serves at once what it can, and the names of the plugins that take seconds to be made ready.
+    pub(crate) fn host_now(
+        &self,
+        store: Arc<dyn Store>,
+        cache: Option<PathBuf>,
+        options: HostOptions,
+    ) -> Result<(Host, Vec<String>)> {
+        let (plugins, slow) = Plugins::choose_ready(&runtime_under(cache, self.policy.as_deref())?, &self.plugins)?;
+        Ok((Host::new(store, Arc::new(System), (plugins, self.places.clone()), options)?, slow))
+    }
+
+    /// All plugins that were named, the slow ones with them.
+    pub(crate) fn all_plugins(&self, runtime: &Arc<Runtime>) -> Result<Plugins> {
+        Ok(Plugins::choose(runtime, &self.plugins)?)
     }
 
     /// A host over the documents, in this store.
@@ -122,7 +138,14 @@ pub(crate) fn shown(places: &[PathBuf]) -> String {
 
 /// An engine; what it could not have is told.
 pub(crate) fn runtime(cache: Option<PathBuf>) -> Result<Arc<Runtime>> {
-    let runtime = Runtime::new(RuntimeOptions { cache, ..RuntimeOptions::default() })?;
+    // What may not run is not run by commands either that take no policy on their command line.
+    runtime_under(cache, std::env::var_os("WFHOST_POLICY").map(PathBuf::from).as_deref())
+}
+
+/// The same under a policy.
+pub(crate) fn runtime_under(cache: Option<PathBuf>, policy: Option<&Path>) -> Result<Arc<Runtime>> {
+    let policy = policy.map(Policy::from_file).transpose()?;
+    let runtime = Runtime::new(RuntimeOptions { cache, policy, ..RuntimeOptions::default() })?;
     if let Some(warning) = &runtime.warning {
         print::note(warning);
     }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -63,10 +64,15 @@ impl Serve {
         // Before the first reading, so that no change falls between the two.
         let places = Watch::new(self.documents.places());
         let hub = self.upstreams.hub(if self.http.is_some() { Reached::OverHttp } else { Reached::Locally })?;
-        let host = Arc::new(self.host(Arc::clone(&hub))?);
+        let (host, slow) = self.host(Arc::clone(&hub))?;
+        let host = Arc::new(host);
         let catalogue = host.catalogue();
         tell(&catalogue);
-        place::insist(&self.documents, &catalogue, self.strict)?;
+        if slow.is_empty() {
+            place::insist(&self.documents, &catalogue, self.strict)?;
+        } else {
+            make_ready(&host, self.documents.clone(), &slow, places.waker())?;
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // One client speaks on standard input: its messages need not change threads. What waits gets further ones.
             .worker_threads(if self.http.is_some() { HTTP_WORKERS } else { 1 })
@@ -84,10 +90,16 @@ impl Serve {
         code.map(|()| ExitCode::SUCCESS)
     }
 
-    fn host(&self, hub: Arc<Hub>) -> Result<Host> {
+    fn host(&self, hub: Arc<Hub>) -> Result<(Host, Vec<String>)> {
         let store: Arc<dyn Store> = if self.ephemeral { store::open_ephemeral()? } else { self.data.store()? };
-        let host = self.documents.host(store, self.data.cache(), HostOptions { human_only: self.human_only })?;
-        Ok(host.with_outside(Some(hub)))
+        let options = HostOptions { human_only: self.human_only };
+        let (host, slow) = if self.strict {
+            // All or none: nothing is served before all is known.
+            (self.documents.host(store, self.data.cache(), options)?, Vec::new())
+        } else {
+            self.documents.host_now(store, self.data.cache(), options)?
+        };
+        Ok((host.with_outside(Some(hub)), slow))
     }
 
     async fn serve(self, host: Arc<Host>, places: Watch, watching: &Watching) -> Result<()> {
@@ -120,6 +132,25 @@ impl Serve {
             }
         }
     }
+}
+
+/// Loads the plugins that take seconds, while the others are served; then all documents are read again.
+fn make_ready(host: &Arc<Host>, documents: Documents, slow: &[String], wake: Sender<()>) -> Result<()> {
+    let names = slow.iter().map(|name| format!("`{}`", print::plain(name))).collect::<Vec<_>>().join(" and ");
+    print::note(format!(
+        "{names}: native code is made once, which takes seconds; then its documents are served as well"
+    ));
+    let host = Arc::clone(host);
+    std::thread::Builder::new().name("plugins".into()).spawn(move || {
+        match documents.all_plugins(host.plugins().runtime()) {
+            Ok(plugins) => {
+                host.take(plugins);
+                let _ = wake.send(());
+            }
+            Err(fault) => print::note(print::plain(&format!("{names} cannot be served: {fault:#}"))),
+        }
+    })?;
+    Ok(())
 }
 
 /// What is served, and what is not and why.

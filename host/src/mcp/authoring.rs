@@ -161,7 +161,7 @@ fn text(args: JsonObject) -> Result<Text, Value> {
 }
 
 fn draft(host: &Host, text: &Text) -> Result<Draft, Value> {
-    Draft::new(host.plugins(), host.places(), (&text.file, &text.text)).map_err(wrong)
+    Draft::new(&host.plugins(), host.places(), (&text.file, &text.text)).map_err(wrong)
 }
 
 /// What a draft comes to: whose it is, what it offers, what is wrong with it.

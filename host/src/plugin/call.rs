@@ -1,6 +1,7 @@
 //! One call: a fresh instance, its limits, the call, and the fault if it comes to nothing. INVARIANT: a store is never used
 //! twice, so no call can see or break another.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,11 +14,33 @@ use super::runtime::Runtime;
 use crate::limits::{CallLimits, FAST_TICKS, HANDOVER};
 use crate::waiting::may_block;
 
+/// What a call used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Instructions, in fuel.
+    pub fuel: u64,
+    /// The largest linear memory, bytes.
+    pub memory_bytes: usize,
+    /// Wall time with making the instance, microseconds.
+    pub micros: u64,
+}
+
+thread_local! {
+    static SPENT: Cell<Spent> = const { Cell::new(Spent { fuel: 0, memory_bytes: 0, micros: 0 }) };
+}
+
+/// What the last call into any plugin used, of those that this thread made.
+#[must_use]
+pub fn spent() -> Spent {
+    SPENT.get()
+}
+
 /// What a running call carries with it.
 pub(super) struct Inside {
     runtime: Arc<Runtime>,
     memory_max: usize,
     memory_refused: bool,
+    memory_bytes: usize,
     ticket: Option<Ticket>,
     slow: bool,
     deadline: Instant,
@@ -35,6 +58,9 @@ impl ResourceLimiter for Inside {
     fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let allowed = desired <= self.memory_max;
         self.memory_refused |= !allowed;
+        if allowed {
+            self.memory_bytes = self.memory_bytes.max(desired);
+        }
         Ok(allowed)
     }
 
@@ -71,10 +97,16 @@ where
 {
     let _place = runtime.gate.enter();
     let _running = runtime.running();
+    let began = Instant::now();
     let mut store = store(runtime, limits);
     let outcome = function.pre.instantiate(&mut store).and_then(|instance| {
         let typed = instance.get_typed_func::<P, (R,)>(&mut store, function.index)?;
         typed.call(&mut store, params)
+    });
+    SPENT.set(Spent {
+        fuel: limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0)),
+        memory_bytes: store.data().memory_bytes,
+        micros: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
     });
     outcome.map(|(result,)| result).map_err(|error| fault(&error, store.data(), function.callee, limits))
 }
@@ -94,6 +126,7 @@ fn store(runtime: &Arc<Runtime>, limits: CallLimits) -> Store<Inside> {
         runtime: Arc::clone(runtime),
         memory_max: limits.memory_bytes,
         memory_refused: false,
+        memory_bytes: 0,
         ticket: None,
         slow: false,
         deadline: Instant::now() + Duration::from_millis(limits.time_ms),

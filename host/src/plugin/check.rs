@@ -45,18 +45,52 @@ pub struct Inspection {
     pub findings: Vec<Finding>,
 }
 
-/// Looks at a component without running it. Fails if it is none.
-pub fn inspect(engine: &super::Runtime, plugin: &str, bytes: &[u8]) -> Result<Inspection, LoadFault> {
+/// Looks at a component: what its type says, and all that is in the way, without compiling or running it. Fails if it is none.
+pub fn inspect(plugin: &str, bytes: &[u8]) -> Result<Inspection, LoadFault> {
+    let mut seen = before_it_runs(plugin, bytes)?;
+    seen.findings.extend(imported(plugin, &seen.imports));
+    match seen.contract.as_deref().and_then(Version::of) {
+        None => seen.findings.push(unspoken(plugin, seen.contract.as_deref(), &seen.exports)),
+        Some(version) => {
+            let differences =
+                wfhost_pack::shape::differences(bytes, &version.interface(), version.wit()).unwrap_or_default();
+            let missing: Vec<String> =
+                differences.iter().filter(|d| d.offered.is_none()).map(|d| format!("`{}`", d.name)).collect();
+            if !missing.is_empty() {
+                let reason = format!("it lacks {}", missing.join(", "));
+                seen.findings.push(LoadFault::Shape { plugin: plugin.into(), reason });
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// What a component's type says, read without compiling anything. Fails if it is none.
+pub(crate) fn before_it_runs(plugin: &str, bytes: &[u8]) -> Result<Inspection, LoadFault> {
     sniff(plugin, bytes)?;
-    let component = Component::new(&engine.engine, bytes).map_err(|error| broken(plugin, &error))?;
-    Ok(look(&engine.engine, plugin, bytes, &component))
+    let (imports, exports) = wfhost_pack::names(bytes)
+        .map_err(|error| LoadFault::NotAComponent { plugin: plugin.into(), reason: format!("{error:#}") })?;
+    let contract = exports.iter().find_map(|name| version(name)).map(str::to_owned);
+    Ok(Inspection { digest: Digest::of(bytes), bytes: bytes.len(), imports, exports, contract, findings: Vec::new() })
+}
+
+/// Refuses what could not be called anyway before its native code is made, which takes seconds for a large plugin.
+pub(super) fn worth_compiling(plugin: &str, bytes: &[u8]) -> Result<(), LoadFault> {
+    let seen = before_it_runs(plugin, bytes)?;
+    if let Some(fault) = imported(plugin, &seen.imports) {
+        return Err(fault);
+    }
+    match seen.contract.as_deref().and_then(Version::of) {
+        Some(_) => Ok(()),
+        None => Err(unspoken(plugin, seen.contract.as_deref(), &seen.exports)),
+    }
 }
 
 /// Tells core modules and other files from components by their first bytes.
 pub(super) fn sniff(plugin: &str, bytes: &[u8]) -> Result<(), LoadFault> {
     let reason = match bytes.get(..8) {
         Some([0, b'a', b's', b'm', 0x0d, 0, 1, 0]) => return Ok(()),
-        Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => "it is a core module; wrap it with `wasm-tools component new`",
+        Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => "it is a core module; wrap it with `wfhost plugin pack`",
         Some([0, b'a', b's', b'm', ..]) => "it is of a binary version that is not known here",
         Some(_) => "it does not begin like WebAssembly",
         None => "it is too short",
@@ -77,28 +111,29 @@ pub(super) fn look(engine: &Engine, plugin: &str, bytes: &[u8], component: &Comp
         ty.imports(engine).filter(|(_, item)| asks(engine, &item.ty)).map(|(name, _)| name.to_owned()).collect();
     let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
     let contract = exports.iter().find_map(|name| version(name)).map(str::to_owned);
-    let mut findings = Vec::new();
-    if !imports.is_empty() {
-        let imports = imports.iter().map(|i| format!("`{i}`")).collect::<Vec<_>>().join(", ");
-        findings.push(LoadFault::Imports { plugin: plugin.into(), imports });
-    }
-    match (contract.as_deref().and_then(Version::of), contract.as_deref()) {
-        (Some(version), _) => findings.extend(missing(engine, plugin, component, version)),
-        (None, other) => findings.push(LoadFault::Contract {
-            plugin: plugin.into(),
-            found: other.map_or_else(
-                || {
-                    format!(
-                        "no `{INTERFACE}` (it exports {})",
-                        if exports.is_empty() { "nothing".into() } else { exports.join(", ") }
-                    )
-                },
-                |v| format!("wfhost:engine {v}"),
-            ),
-            known: Version::spoken(),
-        }),
+    let mut findings: Vec<LoadFault> = imported(plugin, &imports).into_iter().collect();
+    match contract.as_deref().and_then(Version::of) {
+        Some(version) => findings.extend(missing(engine, plugin, component, version)),
+        None => findings.push(unspoken(plugin, contract.as_deref(), &exports)),
     }
     Inspection { digest: Digest::of(bytes), bytes: bytes.len(), imports, exports, contract, findings }
+}
+
+fn imported(plugin: &str, imports: &[String]) -> Option<LoadFault> {
+    let imports: Vec<String> = imports.iter().map(|i| format!("`{i}`")).collect();
+    (!imports.is_empty()).then(|| LoadFault::Imports { plugin: plugin.into(), imports: imports.join(", ") })
+}
+
+fn unspoken(plugin: &str, contract: Option<&str>, exports: &[String]) -> LoadFault {
+    let nothing = || {
+        let exports = if exports.is_empty() { "nothing".into() } else { exports.join(", ") };
+        format!("no `{INTERFACE}` (it exports {exports})")
+    };
+    LoadFault::Contract {
+        plugin: plugin.into(),
+        found: contract.map_or_else(nothing, |v| format!("wfhost:engine {v}")),
+        known: Version::spoken(),
+    }
 }
 
 fn asks(engine: &Engine, item: &ComponentItem) -> bool {

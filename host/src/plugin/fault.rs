@@ -48,6 +48,19 @@ pub enum LoadFault {
         /// What is missing or differs.
         reason: String,
     },
+    /// Not among the operator's.
+    #[error(
+        "plugin `{plugin}` may not run: its digest sha256:{digest} is not among those that the policy `{policy}` allows; to \
+             allow it, add `[[plugin]]` with `digest = \"sha256:{digest}\"`"
+    )]
+    Denied {
+        /// The plugin.
+        plugin: String,
+        /// Its SHA-256.
+        digest: String,
+        /// The policy's file.
+        policy: String,
+    },
     /// It was loaded, and its first call failed or told nonsense.
     #[error("plugin `{plugin}` does not describe itself: {reason}")]
     Describe {

@@ -11,7 +11,7 @@ use super::fault::{CallFault, LoadFault};
 use super::runtime::Runtime;
 use super::versions::Version;
 use super::{cache, check};
-use crate::limits::{CallLimits, PLUGIN_BYTES_MAX};
+use crate::limits::{CallLimits, PLUGIN_BYTES_MAX, PluginLimits};
 use crate::session::model::Digest;
 
 /// A plugin that may be called, by any thread, as often as one likes.
@@ -19,6 +19,8 @@ pub struct Plugin {
     runtime: Arc<Runtime>,
     pre: InstancePre<Inside>,
     indices: Indices,
+    /// What it may use.
+    pub limits: PluginLimits,
     /// SHA-256 of the component.
     pub digest: Digest,
     /// The version of the contract that it speaks.
@@ -53,6 +55,7 @@ impl Plugin {
     /// Loads a plugin from its bytes. `origin` names it in faults.
     pub fn from_bytes(runtime: &Arc<Runtime>, origin: &str, bytes: Arc<[u8]>) -> Result<Self, LoadFault> {
         let digest = Digest::of(&bytes);
+        let limits = runtime.allowed(origin, digest)?;
         let component = compiled(runtime, origin, digest, &bytes)?;
         let shape = |error: wasmtime::Error| LoadFault::Shape {
             plugin: origin.into(),
@@ -71,10 +74,20 @@ impl Plugin {
             callee: Callee { plugin: origin, function: "describe" },
         };
         let about = speaks
-            .describe(runtime, function, runtime.limits.load)
+            .describe(runtime, function, limits.load)
             .map_err(|fault| LoadFault::Describe { plugin: origin.into(), reason: fault.to_string() })?;
         named(origin, &about)?;
-        Ok(Self { runtime: Arc::clone(runtime), pre, indices, digest, speaks, about, origin: origin.into(), bytes })
+        Ok(Self {
+            runtime: Arc::clone(runtime),
+            pre,
+            indices,
+            limits,
+            digest,
+            speaks,
+            about,
+            origin: origin.into(),
+            bytes,
+        })
     }
 
     fn run<P, R>(&self, function: &'static str, limits: CallLimits, params: P) -> Result<R, CallFault>
@@ -92,7 +105,7 @@ impl Plugin {
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
     {
-        self.run(function, self.runtime.limits.call, params)
+        self.run(function, self.limits.call, params)
     }
 
     /// An answer of this plugin that the contract's rules forbid.
@@ -108,12 +121,12 @@ impl Plugin {
 
     /// Definitions and findings of a document.
     pub fn compile(&self, bundle: &contract::Bundle) -> Result<contract::Compiled, CallFault> {
-        self.run("compile", self.runtime.limits.load, (bundle,))
+        self.run("compile", self.limits.load, (bundle,))
     }
 
     /// The tools for a set of workflows.
     pub fn tools(&self, workflows: &[contract::Workflow]) -> Result<Vec<contract::Tool>, CallFault> {
-        self.run("tools", self.runtime.limits.load, (workflows,))
+        self.run("tools", self.limits.load, (workflows,))
     }
 
     /// What a tool call means.
@@ -198,7 +211,7 @@ fn compiled(runtime: &Arc<Runtime>, origin: &str, digest: Digest, bytes: &[u8]) 
     check::sniff(origin, bytes)?;
     let (component, fresh) = match cache::find(runtime, digest) {
         Some(component) => (component, false),
-        None => (Component::new(&runtime.engine, bytes).map_err(|e| check::broken(origin, &e))?, true),
+        None => (fresh(runtime, origin, bytes)?, true),
     };
     if let Some(finding) = check::look(&runtime.engine, origin, bytes, &component).findings.into_iter().next() {
         return Err(finding);
@@ -207,6 +220,11 @@ fn compiled(runtime: &Arc<Runtime>, origin: &str, digest: Digest, bytes: &[u8]) 
         cache::keep(runtime, digest, &component);
     }
     Ok(component)
+}
+
+fn fresh(runtime: &Runtime, origin: &str, bytes: &[u8]) -> Result<Component, LoadFault> {
+    check::worth_compiling(origin, bytes)?;
+    Component::new(&runtime.engine, bytes).map_err(|e| check::broken(origin, &e))
 }
 
 /// The name goes into listings, faults and stored rows.

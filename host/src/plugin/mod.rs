@@ -9,14 +9,18 @@ mod check;
 mod fault;
 mod lane;
 mod load;
+mod policy;
 mod runtime;
 mod versions;
 
 pub use bindings::contract;
 pub use builtin::{Builtin, builtins};
 pub use cache::is_cached;
+pub use call::{Spent, spent};
+pub(crate) use check::before_it_runs;
 pub use check::{Finding, Inspection, inspect};
 pub use fault::{CallFault, LoadFault};
 pub use load::Plugin;
+pub use policy::{Policy, PolicyFault};
 pub use runtime::{Runtime, RuntimeOptions};
 pub use versions::Version;

@@ -9,15 +9,19 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, Po
 
 use super::fault::LoadFault;
 use super::lane::{Gate, Lane};
+use super::policy::Policy;
 use crate::limits::{CALLS_AT_ONCE_MAX, PluginLimits, TICK};
+use crate::session::model::Digest;
 
 /// How plugins are run.
 #[derive(Debug, Clone, Default)]
 pub struct RuntimeOptions {
     /// Where native code is kept between starts; none: nowhere.
     pub cache: Option<PathBuf>,
-    /// What each plugin may use.
+    /// What each plugin may use, where no policy says otherwise.
     pub limits: PluginLimits,
+    /// The operator's word about plugins; none: any may run.
+    pub policy: Option<Policy>,
 }
 
 /// The engine and all that is shared by the calls into plugins.
@@ -25,6 +29,7 @@ pub struct Runtime {
     pub(super) engine: Engine,
     pub(super) cache: Option<PathBuf>,
     pub(super) limits: PluginLimits,
+    policy: Option<Policy>,
     pub(super) gate: Gate,
     pub(super) lane: Lane,
     clock: Arc<Clock>,
@@ -52,7 +57,7 @@ impl Runtime {
     pub fn new(options: RuntimeOptions) -> Result<Self, LoadFault> {
         let mut warning = None;
         for reservation in [Reservation::Wide, Reservation::Narrow, Reservation::OnDemand] {
-            match Engine::new(&config(reservation, options.limits)) {
+            match Engine::new(&config(reservation, memory_max(&options))) {
                 Ok(engine) => return Ok(Self::with(engine, options, warning)),
                 Err(error) => {
                     warning = Some(format!("less address space than wished for ({error:#}): plugins run slower"));
@@ -69,16 +74,27 @@ impl Runtime {
             engine,
             cache: options.cache,
             limits: options.limits,
+            policy: options.policy,
             gate: Gate::new(CALLS_AT_ONCE_MAX),
             lane: Lane::new(cores.saturating_sub(1).max(1)),
             warning,
         }
     }
 
-    /// What each plugin may use.
+    /// What each plugin may use, where no policy says otherwise.
     #[must_use]
     pub const fn limits(&self) -> PluginLimits {
         self.limits
+    }
+
+    /// What the plugin of this digest may use, if it may run.
+    pub fn allowed(&self, plugin: &str, digest: Digest) -> Result<PluginLimits, LoadFault> {
+        let Some(policy) = &self.policy else { return Ok(self.limits) };
+        policy.limits(digest).ok_or_else(|| LoadFault::Denied {
+            plugin: plugin.into(),
+            digest: digest.to_string(),
+            policy: policy.origin().into(),
+        })
     }
 
     /// The clock ticks as long as the guard lives, and a little longer.
@@ -94,7 +110,13 @@ impl Drop for Runtime {
     }
 }
 
-fn config(reservation: Reservation, limits: PluginLimits) -> Config {
+/// The most memory that any call may have, bytes: every slot is so large.
+fn memory_max(options: &RuntimeOptions) -> usize {
+    let ours = options.limits.call.memory_bytes.max(options.limits.load.memory_bytes);
+    options.policy.as_ref().map_or(ours, |policy| policy.memory_max().max(ours))
+}
+
+fn config(reservation: Reservation, memory_max: usize) -> Config {
     let mut config = Config::new();
     config
         .cranelift_opt_level(OptLevel::Speed)
@@ -103,7 +125,6 @@ fn config(reservation: Reservation, limits: PluginLimits) -> Config {
         .concurrency_support(false)
         .epoch_interruption(true)
         .consume_fuel(true);
-    let memory_max = limits.call.memory_bytes.max(limits.load.memory_bytes);
     match reservation {
         Reservation::Wide => {
             config.allocation_strategy(pool(memory_max));

@@ -30,6 +30,9 @@ impl Version {
     /// All that are spoken, the oldest first.
     pub const ALL: [Self; 2] = [Self::V0_1_0, Self::V0_2_0];
 
+    /// The newest.
+    pub const CURRENT: Self = Self::V0_2_0;
+
     /// Its number, as the package has it.
     #[must_use]
     pub const fn number(self) -> &'static str {
@@ -55,12 +58,12 @@ impl Version {
     }
 
     /// What a component of this version exports.
-    pub(super) fn interface(self) -> String {
+    pub(crate) fn interface(self) -> String {
         format!("{INTERFACE}@{}", self.number())
     }
 
     /// All of them in words: "0.1.0 and 0.2.0".
-    pub(super) fn spoken() -> String {
+    pub(crate) fn spoken() -> String {
         Self::ALL.map(Self::number).join(" and ")
     }
 

@@ -37,7 +37,7 @@ pub struct Host {
     pub(super) flights: Flights,
     pub(super) observers: OnceLock<Observers>,
     adrift: Channel,
-    plugins: Arc<Plugins>,
+    plugins: RwLock<Arc<Plugins>>,
     places: Vec<PathBuf>,
     catalogue: RwLock<Arc<Catalogue>>,
     by_digest: Mutex<HashMap<Digest, Arc<Plugin>>>,
@@ -70,7 +70,7 @@ impl Host {
             flights: Flights::default(),
             observers: OnceLock::new(),
             adrift: Channel::default(),
-            plugins: Arc::new(plugins),
+            plugins: RwLock::new(Arc::new(plugins)),
             places,
             catalogue: RwLock::new(Arc::new(catalogue)),
             by_digest: Mutex::default(),
@@ -91,7 +91,7 @@ impl Host {
             flights: Flights::default(),
             observers: OnceLock::new(),
             adrift: Channel::default(),
-            plugins: Arc::clone(&self.plugins),
+            plugins: RwLock::new(self.plugins()),
             places: Vec::new(),
             catalogue: RwLock::new(Arc::new(catalogue)),
             by_digest: Mutex::default(),
@@ -143,7 +143,7 @@ impl Host {
     /// Reads the documents again. A place that cannot be read leaves everything as it is.
     pub fn reload(&self) -> Result<Arc<Catalogue>, FileFault> {
         let before = self.catalogue();
-        let after = Arc::new(Catalogue::load(&self.plugins, &self.places, Some(&before))?);
+        let after = Arc::new(Catalogue::load(&self.plugins(), &self.places, Some(&before))?);
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&after);
         Ok(after)
     }
@@ -154,10 +154,15 @@ impl Host {
         &self.places
     }
 
-    /// The plugins it was given.
+    /// The plugins it has.
     #[must_use]
-    pub fn plugins(&self) -> &Plugins {
-        &self.plugins
+    pub fn plugins(&self) -> Arc<Plugins> {
+        Arc::clone(&self.plugins.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes these plugins instead. What they bring is offered from the next `reload` on.
+    pub fn take(&self, plugins: Plugins) {
+        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins);
     }
 
     /// The store.
@@ -181,13 +186,14 @@ impl Host {
         if let Some(plugin) = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).get(&head.plugin) {
             return Ok(Arc::clone(plugin));
         }
-        let loaded = self.plugins.chosen.iter().filter_map(|c| c.loaded()).find(|p| p.digest == head.plugin);
+        let plugins = self.plugins();
+        let loaded = plugins.chosen.iter().filter_map(|c| c.loaded()).find(|p| p.digest == head.plugin);
         let plugin = match loaded {
             Some(plugin) => plugin,
             None => {
                 let bytes = self.blob(head, "plugin", head.plugin)?;
                 // It may have to be compiled.
-                Arc::new(may_block(|| Plugin::from_bytes(self.plugins.runtime(), &head.interpreter, bytes))?)
+                Arc::new(may_block(|| Plugin::from_bytes(plugins.runtime(), &head.interpreter, bytes))?)
             }
         };
         self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).insert(head.plugin, Arc::clone(&plugin));

@@ -62,7 +62,11 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn run(self) -> Result<ExitCode> {
         let args = arguments(&self.args)?;
-        let documents = Documents { places: vec![self.document.clone()], plugins: self.plugins.clone() };
+        let documents = Documents {
+            places: vec![self.document.clone()],
+            plugins: self.plugins.clone(),
+            policy: std::env::var_os("WFHOST_POLICY").map(PathBuf::from),
+        };
         let hub = self.upstreams.hub(Reached::Locally)?;
         let host = documents.host(store::open_ephemeral()?, place::cache(), HostOptions::default())?;
         let host = host.with_outside(Some(Arc::clone(&hub) as Arc<dyn Outside>));

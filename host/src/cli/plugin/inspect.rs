@@ -1,37 +1,27 @@
 //! `wfhost plugin inspect`: what a file is, and whether this host would run it.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand};
+use anyhow::Result;
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::{code, place, print};
-use crate::limits::{CallLimits, PLUGIN_BYTES_MAX};
-use crate::plugin::{self, Inspection, Runtime, builtins, contract::Interpreter};
+use super::{bytes, code, limits_json, limits_shown, place, print};
+use crate::limits::PluginLimits;
+use crate::plugin::{self, Inspection, Runtime, contract::Interpreter};
 use crate::session::model::Digest;
-
-/// What `plugin` is told.
-#[derive(Debug, Args)]
-pub(super) struct Plugin {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Show what a plugin is: digest, contract, imports, exports, limits, and what it says of itself.
-    Inspect(Inspect),
-}
 
 /// What `plugin inspect` is told.
 #[derive(Debug, Args)]
-struct Inspect {
+pub(super) struct Inspect {
     /// A file, or the name of a built-in plugin.
     #[arg(value_name = "FILE|NAME")]
     plugin: String,
+    /// The policy under which it would run.
+    #[arg(long, value_name = "FILE", env = "WFHOST_POLICY")]
+    policy: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -44,49 +34,38 @@ struct Seen {
     bytes: usize,
     inspection: Option<Inspection>,
     about: Option<Interpreter>,
+    limits: Option<PluginLimits>,
     findings: Vec<String>,
 }
 
-impl Plugin {
+impl Inspect {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Command::Inspect(command) = self.command;
-        let (origin, bytes) = bytes(&command.plugin)?;
-        let runtime = place::runtime(place::cache())?;
+        let (origin, bytes) = bytes(&self.plugin)?;
+        let runtime = place::runtime_under(place::cache(), self.policy.as_deref())?;
         let seen = {
             let _progress = print::Progress::of("compiling the plugin");
-            look(&runtime, &command.plugin, origin, bytes)
+            look(&runtime, &self.plugin, origin, bytes)
         };
-        if command.json {
-            print::json(&report(&command.plugin, &seen, &runtime));
+        if self.json {
+            print::json(&report(&self.plugin, &seen));
         } else {
-            tell(&command.plugin, &seen, &runtime);
+            tell(&self.plugin, &seen);
         }
         Ok(code(seen.findings.is_empty()))
     }
 }
 
-fn bytes(plugin: &str) -> Result<(&'static str, Arc<[u8]>)> {
-    if let Some(builtin) = builtins().iter().find(|b| b.name == plugin) {
-        return Ok(("built in", builtin.wasm.into()));
-    }
-    let known = || builtins().iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-    let path = Path::new(plugin);
-    let size = std::fs::metadata(path)
-        .with_context(|| format!("there is no plugin `{plugin}`; the built-in ones are {}", known()))?
-        .len();
-    if size > PLUGIN_BYTES_MAX {
-        bail!("`{plugin}` has {size} bytes, a plugin may have {PLUGIN_BYTES_MAX}");
-    }
-    let bytes = std::fs::read(path).with_context(|| format!("`{plugin}` cannot be read"))?;
-    Ok(("a file", bytes.into()))
-}
-
 fn look(runtime: &Arc<Runtime>, name: &str, origin: &'static str, bytes: Arc<[u8]>) -> Seen {
     let (digest, size) = (Digest::of(&bytes), bytes.len());
-    let mut seen = Seen { origin, digest, bytes: size, inspection: None, about: None, findings: Vec::new() };
-    match plugin::inspect(runtime, name, &bytes) {
+    let mut seen =
+        Seen { origin, digest, bytes: size, inspection: None, about: None, limits: None, findings: Vec::new() };
+    match runtime.allowed(name, digest) {
+        Ok(limits) => seen.limits = Some(limits),
+        Err(fault) => seen.findings.push(fault.to_string()),
+    }
+    match plugin::inspect(name, &bytes) {
         Ok(inspection) => {
-            seen.findings = inspection.findings.iter().map(ToString::to_string).collect();
+            seen.findings.extend(inspection.findings.iter().map(ToString::to_string));
             seen.inspection = Some(inspection);
         }
         Err(fault) => seen.findings.push(fault.to_string()),
@@ -100,7 +79,7 @@ fn look(runtime: &Arc<Runtime>, name: &str, origin: &'static str, bytes: Arc<[u8
     seen
 }
 
-fn tell(name: &str, seen: &Seen, runtime: &Runtime) {
+fn tell(name: &str, seen: &Seen) {
     let listed = |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
     let mut rows = vec![
         ("plugin", format!("{name} ({})", seen.origin)),
@@ -125,8 +104,9 @@ fn tell(name: &str, seen: &Seen, runtime: &Runtime) {
             ("languages", listed(&about.languages)),
         ]);
     }
-    let limits = runtime.limits();
-    rows.extend([("a call gets", limits_shown(limits.call)), ("to load, it gets", limits_shown(limits.load))]);
+    if let Some(limits) = seen.limits {
+        rows.extend([("a call gets", limits_shown(limits.call)), ("to load, it gets", limits_shown(limits.load))]);
+    }
     for (field, value) in rows {
         print::line(format_args!("{field:<17} {}", print::plain(&value)));
     }
@@ -138,18 +118,8 @@ fn tell(name: &str, seen: &Seen, runtime: &Runtime) {
     }
 }
 
-fn limits_shown(limits: CallLimits) -> String {
-    format!(
-        "{} of memory, {} ms, {} units of instructions, {} in and out",
-        size(limits.memory_bytes as u64),
-        limits.time_ms,
-        limits.fuel,
-        size(limits.copied_bytes as u64)
-    )
-}
-
 /// Bytes in a unit that suits them.
-pub(super) fn size(bytes: u64) -> String {
+pub(in crate::cli) fn size(bytes: u64) -> String {
     match bytes {
         0..=9_999 => format!("{bytes} bytes"),
         10_000..=10_485_759 => format!("{} KiB", bytes.div_ceil(1 << 10)),
@@ -157,12 +127,11 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-fn report(name: &str, seen: &Seen, runtime: &Runtime) -> Value {
-    let limits = |l: CallLimits| json!({"memory_bytes": l.memory_bytes, "time_ms": l.time_ms, "fuel": l.fuel, "copied_bytes": l.copied_bytes});
+fn report(name: &str, seen: &Seen) -> Value {
     let about = seen.about.as_ref().map(|about| {
         json!({
             "name": about.name, "version": about.version, "title": about.title, "files": about.files, "marks": about.marks,
-            "languages": about.languages, "has_schema": about.schema.is_some(),
+            "languages": about.languages, "has_schema": about.schema.is_some(), "has_skill": about.skill.is_some(),
         })
     });
     let inspection = seen.inspection.as_ref();
@@ -175,7 +144,7 @@ fn report(name: &str, seen: &Seen, runtime: &Runtime) -> Value {
         "imports": inspection.map(|i| &i.imports),
         "exports": inspection.map(|i| &i.exports),
         "about": about,
-        "limits": {"call": limits(runtime.limits().call), "load": limits(runtime.limits().load)},
+        "limits": seen.limits.map(limits_json),
         "ok": seen.findings.is_empty(),
         "findings": seen.findings,
     })
