@@ -32,7 +32,10 @@ fn drivers(dialect: &str) -> Vec<(&'static str, Make)> {
             ("native", || Ok(Box::new(Native::<Guides>::new(wfhost_guides::interpreter())))),
             ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "guides")?))),
         ],
-        "mcpgraph" => vec![("native", || Ok(Box::new(Native::<Graphs>::new(wfhost_graphs::interpreter()))))],
+        "mcpgraph" => vec![
+            ("native", || Ok(Box::new(Native::<Graphs>::new(wfhost_graphs::interpreter())))),
+            ("served", || Ok(Box::new(Served::new(Path::new(PROGRAM), "graphs")?))),
+        ],
         _ => Vec::new(),
     }
 }

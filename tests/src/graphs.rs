@@ -39,8 +39,9 @@ fn steps(call: &Value) -> Vec<Step> {
         return step(call).into_iter().collect();
     };
     let mut steps: Vec<Step> = together.iter().filter_map(step).collect();
-    if let Some(first) = steps.first_mut() {
-        first.upstream = call.get("upstream").and_then(Value::as_array).cloned().unwrap_or_default();
+    let answers = call.get("upstream").and_then(Value::as_array).into_iter().flatten();
+    for (step, answer) in steps.iter_mut().zip(answers) {
+        step.upstream.push(answer.clone());
     }
     steps
 }

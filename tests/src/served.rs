@@ -21,6 +21,8 @@ pub struct Served {
     arguments: Vec<String>,
     capabilities: Value,
     client: Option<Client>,
+    /// Turns of the upstream's script so far.
+    turn: u64,
 }
 
 impl Served {
@@ -33,6 +35,7 @@ impl Served {
             arguments: Vec::new(),
             capabilities: json!({}),
             client: None,
+            turn: 0,
         })
     }
 
@@ -56,9 +59,26 @@ impl Served {
         for (path, bytes) in files {
             let path = self.folder.path().join("trees").join(path);
             std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
-            std::fs::write(path, bytes)?;
+            std::fs::write(path, self.with_stand_in(bytes))?;
         }
         Ok(())
+    }
+
+    /// The file that the stand-in of upstream servers reads.
+    fn script(&self) -> PathBuf {
+        self.folder.path().join("script.json")
+    }
+
+    /// A document whose upstream server is the stand-in beside the program.
+    fn with_stand_in(&self, bytes: &[u8]) -> Vec<u8> {
+        let Ok(text) = std::str::from_utf8(bytes) else { return bytes.to_vec() };
+        let stand_in = self.program.with_file_name("recorded-upstream");
+        let script = self.script().display().to_string();
+        text.replace("command: python3", &format!("command: {}", stand_in.display()))
+            .replace("cwd: sub", "cwd: trees/sub")
+            .replace("../upstream_server.py", &script)
+            .replace("upstream_server.py", &script)
+            .into_bytes()
     }
 
     fn begin(&mut self) -> Result<()> {
@@ -108,6 +128,13 @@ impl Driver for Served {
         }
         self.write(&change.written)?;
         self.begin()
+    }
+
+    fn upstream(&mut self, recorded: &[Value]) {
+        self.turn += 1;
+        let script = json!({"turn": self.turn, "calls": recorded});
+        // A script that cannot be written shows in what the stand-in says.
+        let _ = std::fs::write(self.script(), script.to_string());
     }
 
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome> {
@@ -171,9 +198,12 @@ impl Driver for Served {
         let (accepted, findings) = self.report(documents)?;
         let errors = findings.iter().filter(|f| f["severity"] == "error").map(|f| {
             let text = |key: &str| f[key].as_str().unwrap_or_default().to_owned();
+            let at = &f["span"]["start"];
             format!(
-                "{}: {} {} {}",
+                "{}: {}:{}: {} {} {}",
                 text("file").trim_start_matches("trees/"),
+                at["line"],
+                at["column"],
                 text("subject"),
                 text("message"),
                 text("help")

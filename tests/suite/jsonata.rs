@@ -165,3 +165,43 @@ fn the_official_suite_is_met_in_the_sandbox() {
         Err(fault) => Err(format!("fault: {fault}")),
     });
 }
+
+/// Recursion of all kinds is bounded before a guest's stack is: a fault with a code and not a trap.
+#[test]
+fn recursion_without_end_is_named_in_the_sandbox() {
+    let plugin = lab::builtin("graphs").unwrap();
+    let deep = |text: &str, count: usize, end: &str| format!("{}1{}", text.repeat(count), end.repeat(count));
+    let shapes = [
+        "($f := function($n){1 + $f($n + 1)}; $f(1))".to_owned(),
+        "($f := function($n){$n > 0 ? [$f($n + 1)] : 0}; $f(1))".to_owned(),
+        "($f := function($n){$map([$n], function($x){$f($x + 1) + 1})}; $f(1))".to_owned(),
+        "($f := function($n){$reduce([$n, 1], function($a, $b){$f($a) + $b})}; $f(1))".to_owned(),
+        "($f := function($n){$filter([$n], function($x){$f($x) = 1})}; $f(1))".to_owned(),
+        "($f := function($n){$sort([$n, 2], function($a, $b){$f($a) > $b})}; $f(1))".to_owned(),
+        "($f := function($n){{'a': $f($n)}.a}; $f(1))".to_owned(),
+        "($f := function($n){([$n][$f($n) = 1]).x}; $f(1))".to_owned(),
+        "($f := function($n){$n ~> $f ~> $string}; $f(1))".to_owned(),
+        "($f := function($n){$eval('$f(1) + 1', $n)}; $f(1))".to_owned(),
+        "($f := function($n)<n:n>{$each({'a': $n}, function($v){$f($v) + 1})}; $f(1))".to_owned(),
+        deep("(", 5_000, ")"),
+        deep("-", 5_000, ""),
+        deep("[", 240, "]"),
+        deep("1+", 5_000, ""),
+        deep("a.", 240, ""),
+        format!("$eval('{}')", deep("(", 900, ")")),
+        format!("$eval('{}')", deep("[", 5_000, "]")),
+        format!("$eval('{}')", deep("1+", 5_000, "")),
+    ];
+    for shape in shapes {
+        let got = plugin.evaluate("jsonata", &shape, "{}");
+        let short: String = shape.chars().take(90).collect();
+        match got {
+            Ok(Ok(value)) => assert!(value.len() < 2_000, "{short}"),
+            Ok(Err(diagnostic)) => {
+                println!("{short}: {}", diagnostic.code);
+                assert!(diagnostic.code.starts_with("jsonata-"), "{short}: {diagnostic:?}");
+            }
+            Err(fault) => panic!("{short}: {}", fault.to_string().chars().take(300).collect::<String>()),
+        }
+    }
+}

@@ -19,6 +19,7 @@ mod cli;
 mod crash;
 mod dialects;
 mod flows;
+mod graphs;
 mod interop;
 mod jsonata;
 mod kit;

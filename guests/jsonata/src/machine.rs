@@ -13,7 +13,7 @@ use crate::signature::Signature;
 
 /// LIMIT: levels of evaluation. A call that is no tail call takes about three. A guest's stack does not grow as a native one
 /// does.
-pub const DEPTH_MAX: usize = if cfg!(target_family = "wasm") { 320 } else { 1_200 };
+pub const DEPTH_MAX: usize = if cfg!(target_family = "wasm") { 400 } else { 1_200 };
 /// LIMIT: items of a list that a path, a range or a function gives: as many as the language allows, and in a guest as many as
 /// its memory holds.
 pub const LENGTH_MAX: usize = if cfg!(target_family = "wasm") { 1_000_000 } else { 10_000_000 };

@@ -10,7 +10,7 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, Po
 use super::fault::LoadFault;
 use super::lane::{Gate, Lane};
 use super::policy::Policy;
-use crate::limits::{CALLS_AT_ONCE_MAX, PluginLimits, TICK};
+use crate::limits::{CALLS_AT_ONCE_MAX, PLUGIN_STACK_BYTES, PluginLimits, TICK};
 use crate::session::model::Digest;
 
 /// How plugins are run.
@@ -123,6 +123,7 @@ fn config(reservation: Reservation, memory_max: usize) -> Config {
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
         .concurrency_support(false)
+        .max_wasm_stack(PLUGIN_STACK_BYTES)
         .epoch_interruption(true)
         .consume_fuel(true);
     match reservation {

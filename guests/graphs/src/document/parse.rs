@@ -148,7 +148,30 @@ fn schema(fields: &Fields<'_>, name: &str, findings: &mut Findings) -> Value {
         let message = format!("`{path}.type` is `{}`, and a tool takes and gives objects", kind.text);
         findings.tell(diagnostic::warning("graph-schema-type", message).help("write `type: object`"), kind.span);
     }
-    plain(node)
+    let schema = plain(node);
+    for fault in wfhost_guest::schema::faults(&schema) {
+        let message = format!("`{path}` {}: {}", pointer(&fault.path), fault.message);
+        let place = at(node, &fault.path).span;
+        findings.tell(diagnostic::warning("graph-schema", message).maybe_help(fault.help), place);
+    }
+    schema
+}
+
+fn pointer(path: &[String]) -> String {
+    path.iter().map(|step| format!("/{step}")).collect()
+}
+
+/// The node at a way of names and numbers, or the last one on it.
+fn at<'a>(root: &'a Node, path: &[String]) -> &'a Node {
+    let mut at = root;
+    for step in path {
+        let item = step.parse::<usize>().ok().and_then(|index| at.as_list()?.get(index));
+        match item.or_else(|| at.get(step)) {
+            Some(next) => at = next,
+            None => return at,
+        }
+    }
+    at
 }
 
 fn hints(fields: &Fields<'_>, findings: &mut Findings) -> Hints {

@@ -63,8 +63,9 @@ fn samples_and_the_examples_of_the_guides_have_no_findings() {
     compiles("files.yaml", include_str!("../../samples/files.yaml"));
     let mut examples = 0;
     for guide in [include_str!("../../skill.md"), include_str!("../../README.md")] {
-        for part in guide.split("```yaml\n").skip(1) {
-            compiles("example.yaml", part.split("```").next().unwrap());
+        for part in guide.split("```yaml").skip(1) {
+            let (_, example) = part.split_once('\n').unwrap();
+            compiles("example.yaml", example.split("```").next().unwrap());
             examples += 1;
         }
     }
