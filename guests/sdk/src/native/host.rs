@@ -167,7 +167,31 @@ impl<D: Dialect> Host<D> {
 
     fn shown(&self, target: &Target, show: impl Fn(&Held) -> Output) -> Output {
         let held = self.find(target).and_then(|id| self.sessions.get(&id));
-        held.map_or_else(|| absent(target), show)
+        match (held, &target.session, &target.workflow) {
+            (Some(held), _, _) => show(held),
+            // Who has no session is shown a start that is thrown away.
+            (None, None, Some(workflow)) => {
+                self.thrown_away(workflow).map_or_else(|| absent(target), |held| show(&held))
+            }
+            (None, _, _) => absent(target),
+        }
+    }
+
+    fn thrown_away(&self, workflow: &str) -> Option<Held> {
+        let definition = self.definitions.iter().find(|definition| definition.about.id == workflow)?;
+        let definition_hash = digest(&definition.code);
+        let session = Session {
+            id: format!("ses_{:012x}", self.order.len() + 1),
+            started: self.now,
+            definition_hash,
+            human_only: self.human_only,
+        };
+        let input = Input::Open("{}".to_owned());
+        let event = Event { input, source: Source::Agent, at: self.now, seed: self.now, seq: 1 };
+        let turn = D::start(&definition.code, &session, event).ok()?;
+        let mut held = Held::new(session, workflow, &definition.code);
+        held.take(&turn, self.now, Source::Agent);
+        Some(held)
     }
 
     fn recalled(&self, moment: &Moment) -> Option<crate::model::Past> {

@@ -1,0 +1,185 @@
+//! A machine as a graph: names that lead nowhere, ways that can never be gone, places without a way out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wfhost_guest::diagnostic;
+use wfhost_guest::model::Diagnostic;
+use wfhost_guest::nearest::did_you_mean;
+use wfhost_guest::value::{Map, Value};
+
+use super::model::{Book, Machine, Name};
+
+/// What is wrong with a machine's names. With an error among these the rest is not looked at.
+pub(super) fn edges(machine: &Machine, findings: &mut Vec<Diagnostic>) {
+    let actions: BTreeSet<&str> = machine.actions.iter().map(|action| action.name.text.as_str()).collect();
+    let mut told = BTreeSet::new();
+    let mut known = |name: &Name, findings: &mut Vec<Diagnostic>| {
+        if !actions.contains(name.text.as_str())
+            && told.insert((name.text.clone(), name.span.start.line, name.span.start.column))
+        {
+            let help = did_you_mean(&name.text, actions.iter().copied())
+                .unwrap_or_else(|| "it must be one of `actions`".to_owned());
+            let message = format!("there is no action `{}`", name.text);
+            findings.push(diagnostic::error("machine-unknown-action", message).help(help).at(name.span).done());
+        }
+    };
+    for edge in &machine.edges {
+        known(&edge.from, findings);
+        known(&edge.to, findings);
+    }
+    if !machine.entry.text.is_empty() && !machine.actions.is_empty() && !actions.contains(machine.entry.text.as_str()) {
+        let message = format!("the entry `{}` is no action", machine.entry.text);
+        let help = did_you_mean(&machine.entry.text, actions.iter().copied());
+        let finding = diagnostic::error("machine-unknown-entry", message).maybe_help(help);
+        findings.push(finding.at(machine.entry.span).done());
+    }
+    if !machine.labels_choose {
+        defaults(machine, findings);
+    }
+}
+
+fn defaults(machine: &Machine, findings: &mut Vec<Diagnostic>) {
+    let mut first: BTreeMap<&str, &Name> = BTreeMap::new();
+    for edge in machine.edges.iter().filter(|edge| edge.when.is_none()) {
+        match first.get(edge.from.text.as_str()) {
+            Some(before) => {
+                let message = format!(
+                    "`{}` has a second transition without `when`, to `{}`; the first leads to `{}`",
+                    edge.from.text, edge.to.text, before.text
+                );
+                let finding = diagnostic::error("machine-second-default", message);
+                let help = "both are offered always: give each a `when`, `when: true` if that is meant";
+                findings.push(finding.help(help).at(edge.span).about(&edge.from.text).done());
+            }
+            None => {
+                first.insert(&edge.from.text, &edge.to);
+            }
+        }
+    }
+}
+
+/// Ways that can never be gone, and keys that are read and never there.
+pub(super) fn roads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
+    let places: BTreeMap<&str, usize> =
+        machine.actions.iter().enumerate().map(|(at, action)| (action.name.text.as_str(), at)).collect();
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); machine.actions.len()];
+    for edge in machine.edges.iter().filter(|edge| edge.when.as_ref().is_none_or(|when| when.source != "false")) {
+        if let (Some(&from), Some(&to)) = (places.get(edge.from.text.as_str()), places.get(edge.to.text.as_str()))
+            && let Some(targets) = next.get_mut(from)
+        {
+            targets.push(to);
+        }
+    }
+    let mut reached = vec![false; machine.actions.len()];
+    let mut open: Vec<usize> = places.get(machine.entry.text.as_str()).copied().into_iter().collect();
+    while let Some(at) = open.pop() {
+        if let Some(seen) = reached.get_mut(at)
+            && !std::mem::replace(seen, true)
+        {
+            open.extend(next.get(at).into_iter().flatten());
+        }
+    }
+    for (action, _) in machine.actions.iter().zip(&reached).filter(|(_, reached)| !**reached) {
+        let message = format!("no way leads from the entry to `{}`", action.name.text);
+        let finding = diagnostic::warning("machine-unreachable-action", message);
+        findings.push(finding.at(action.name.span).about(&action.name.text).done());
+    }
+    stuck(machine, findings);
+    reads(machine, findings);
+}
+
+/// An action all of whose transitions have a guard may be left with none that holds: it is then stuck, and not at an end.
+fn stuck(machine: &Machine, findings: &mut Vec<Diagnostic>) {
+    let mut guards: BTreeMap<&str, (bool, usize, bool)> = BTreeMap::new();
+    for edge in &machine.edges {
+        let place = guards.entry(&edge.from.text).or_default();
+        let source = edge.when.as_ref().map(|when| when.source.trim());
+        place.0 |= matches!(source, None | Some("true"));
+        place.1 += 1;
+        place.2 |= source != Some("false");
+    }
+    for action in &machine.actions {
+        let Some((always, ways, any)) = guards.get(action.name.text.as_str()) else { continue };
+        if !any {
+            let message =
+                format!("after `{}` no transition can ever hold: the machine is stuck there", action.name.text);
+            let finding = diagnostic::warning("machine-stuck", message);
+            findings.push(finding.at(action.name.span).about(&action.name.text).done());
+        } else if !always {
+            let message = format!(
+                "after `{}` every one of {ways} transitions has a guard: if none holds, the machine is stuck",
+                action.name.text
+            );
+            let finding = diagnostic::note("machine-may-be-stuck", message);
+            findings.push(finding.at(action.name.span).about(&action.name.text).done());
+        }
+    }
+}
+
+fn reads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
+    let schema = machine.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
+    let mut provided: BTreeSet<&str> = machine.state.keys().chain(schema.into_iter().flat_map(Map::keys)).collect();
+    for action in &machine.actions {
+        provided.extend(action.writes.iter().map(String::as_str));
+    }
+    for action in &machine.actions {
+        for key in action.reads.iter().filter(|key| !provided.contains(key.as_str())) {
+            let message =
+                format!("`{}` reads `{key}`, which nobody writes and `state` does not have", action.name.text);
+            let finding = diagnostic::warning("machine-unwritten-read", message);
+            findings.push(finding.at(action.name.span).about(&action.name.text).done());
+        }
+        let set = action.body.get("set").and_then(Value::as_map);
+        let set: Vec<&str> = set.into_iter().flat_map(Map::keys).collect();
+        let never =
+            |key: &&String| !set.contains(&key.as_str()) && !machine.state.keys().any(|known| known == key.as_str());
+        for key in action.writes.iter().filter(never) {
+            let message = format!("`{}` declares that it writes `{key}`, and its `set` does not", action.name.text);
+            let finding = diagnostic::warning("machine-write-never-set", message);
+            findings.push(finding.at(action.name.span).about(&action.name.text).done());
+        }
+    }
+}
+
+/// Machines that run one another: names that are not there, and circles.
+pub(super) fn runs(book: &Book, findings: &mut Vec<Diagnostic>) {
+    let place = |name: &str| book.machines.iter().position(|machine| machine.name.text == name);
+    let mut inner: Vec<Vec<usize>> = Vec::new();
+    for machine in &book.machines {
+        let mut runs = Vec::new();
+        for action in &machine.actions {
+            for name in effects(&action.body).filter_map(|effect| effect.get("machine")?.as_str()) {
+                match place(name) {
+                    Some(at) => runs.push(at),
+                    None => {
+                        let known = book.machines.iter().map(|machine| machine.name.text.as_str());
+                        let help =
+                            did_you_mean(name, known).unwrap_or_else(|| "it must be one of `machines`".to_owned());
+                        let finding =
+                            diagnostic::error("machine-unknown-machine", format!("there is no machine `{name}`"));
+                        findings.push(finding.help(help).at(action.name.span).about(&action.name.text).done());
+                    }
+                }
+            }
+        }
+        inner.push(runs);
+    }
+    for (at, machine) in book.machines.iter().enumerate() {
+        let (mut seen, mut open) = (BTreeSet::new(), inner.get(at).cloned().unwrap_or_default());
+        while let Some(one) = open.pop() {
+            if one == at {
+                let message = format!("the machine `{}` runs itself", machine.name.text);
+                findings.push(diagnostic::error("machine-cycle", message).at(machine.name.span).done());
+                break;
+            }
+            if seen.insert(one) {
+                open.extend(inner.get(one).into_iter().flatten());
+            }
+        }
+    }
+}
+
+/// The effects of an action's body.
+pub(crate) fn effects(body: &Map) -> impl Iterator<Item = &Value> {
+    body.get("effects").and_then(Value::as_list).unwrap_or_default().iter()
+}

@@ -1,0 +1,117 @@
+//! What a drawing cannot say, in a file beside it: `order.mmd.yaml` for `order.mmd`. Its fields are those of machine.yaml:
+//! `machine`, `description`, `state`, `tables`, `actions` (for states of the diagram) and `transitions` (guards for its
+//! arrows). With data in it, a label that is an expression over that data is a guard.
+
+use wfhost_guest::diagnostic;
+use wfhost_guest::model::{Diagnostic, Document};
+use wfhost_guest::value::{Map, Value};
+use wfhost_guest::yaml::Node;
+
+use crate::document::model::{Action, Book, Machine, Name, Text, Use};
+use crate::document::{Desk, Fields, read_action, read_server, read_transitions};
+use crate::expr::{Clock, Engine};
+
+const FIELDS: [&str; 8] = ["machine", "description", "version", "state", "tables", "actions", "transitions", "server"];
+
+/// Puts what the file says into the machine.
+pub(super) fn apply(
+    root: &Node,
+    file: &Document,
+    machine: &mut Machine,
+    book: &mut Book,
+    findings: &mut Vec<Diagnostic>,
+) {
+    let mut desk = Desk::new(&file.bytes);
+    let mut fields = Fields::new(root, &mut desk, None, "");
+    fields.unknown(&FIELDS);
+    if let Some(name) = fields.name("machine") {
+        machine.name = name;
+    }
+    if let Some(description) = fields.text("description") {
+        machine.description = description;
+    }
+    for (name, node) in fields.members("state") {
+        machine.state.set(&name.text, node.value());
+    }
+    for (name, node) in fields.members("tables") {
+        machine.tables.set(&name.text, node.value());
+    }
+    if let Some(node) = fields.given("server") {
+        book.server = read_server(node, fields.desk);
+    }
+    for (name, node) in fields.members("actions") {
+        let extra = read_action(name.clone(), node, fields.desk);
+        match machine.actions.iter_mut().find(|action| action.name.text == name.text) {
+            Some(action) => merge(action, extra),
+            None => fields.tell(unknown(&name), name.span),
+        }
+    }
+    let known: Vec<(Name, &Node)> = machine.actions.iter().map(|action| (action.name.clone(), root)).collect();
+    for edge in read_transitions(&mut fields, &known) {
+        let mut met = false;
+        for own in machine.edges.iter_mut().filter(|own| own.from.text == edge.from.text && own.to.text == edge.to.text)
+        {
+            met = true;
+            own.when.clone_from(&edge.when);
+            own.label = edge.label.clone().or(own.label.take());
+        }
+        if !met {
+            let message = format!("the diagram has no arrow from `{}` to `{}`", edge.from.text, edge.to.text);
+            fields.tell(diagnostic::error("machine-unknown-action", message), edge.span);
+        }
+    }
+    findings.extend(desk.findings.into_iter().map(|finding| Diagnostic { path: Some(file.path.clone()), ..finding }));
+    guards(machine);
+}
+
+fn unknown(name: &Name) -> diagnostic::Finding {
+    diagnostic::error("machine-unknown-action", format!("the diagram has no state `{}`", name.text))
+}
+
+/// The state's own action, with what the file adds.
+fn merge(action: &mut Action, extra: Action) {
+    if !extra.description.is_empty() {
+        action.description = extra.description;
+    }
+    action.tags = extra.tags;
+    for (name, schema) in extra.inputs {
+        action.inputs.set(&name, schema);
+    }
+    action.timeout = extra.timeout;
+    action.reads = extra.reads;
+    for key in extra.writes {
+        if !action.writes.contains(&key) {
+            action.writes.push(key);
+        }
+    }
+    for (key, value) in extra.body {
+        let merged = match (action.body.get(&key), value) {
+            (Some(Value::Map(own)), Value::Map(more)) => {
+                let mut own: Map = own.clone();
+                for (key, value) in more {
+                    own.set(&key, value);
+                }
+                Value::Map(own)
+            }
+            (_, value) => value,
+        };
+        action.body.set(&key, merged);
+    }
+    action.source = extra.source;
+    action.texts = extra.texts;
+}
+
+/// Labels that are expressions over keys that are there.
+fn guards(machine: &mut Machine) {
+    let engine = Engine::new(&Clock { at: 0, seed: String::new() });
+    let written: Vec<String> = machine.actions.iter().flat_map(|action| action.writes.iter().cloned()).collect();
+    let known = |name: &String| machine.state.get(name).is_some() || written.contains(name);
+    for edge in machine.edges.iter_mut().filter(|edge| edge.when.is_none()) {
+        let Some(label) = &edge.label else { continue };
+        let names = engine.expression(label).map(|names| names.variables).unwrap_or_default();
+        if !names.is_empty() && names.iter().all(known) {
+            let (source, span) = (label.clone(), edge.span);
+            edge.when = Some(Text { source, span, kind: Use::Guard, locals: Vec::new(), inputs: false, reads: false });
+        }
+    }
+}
