@@ -15,6 +15,7 @@ pub mod mcp;
 pub mod observe;
 pub mod playground;
 pub mod plugin;
+pub mod seal;
 pub mod session;
 pub mod store;
 pub mod upstream;

@@ -147,5 +147,9 @@ pub const POLL_EVERY: Duration = Duration::from_secs(2);
 pub const SETTLE: Duration = Duration::from_millis(60);
 /// A tool's name, so that clients that add a prefix can still call it.
 pub const TOOL_NAME_CHARS_MAX: usize = 40;
+/// Gaps that a seal names one by one; more are told as one from the first to the last.
+pub const GAPS_MAX: usize = 64;
+/// Sessions whose newest seal a process remembers as its own.
+pub const SEALS_IN_MEMORY_MAX: usize = 4_096;
 /// Compiled definitions that are kept in memory.
 pub const DEFINITIONS_IN_MEMORY_MAX: usize = 256;

@@ -29,6 +29,22 @@ pub fn streaming() -> Result<reqwest::Client, String> {
     CLIENT.get_or_init(|| built(builder().pool_max_idle_per_host(0))).clone()
 }
 
+/// How long a whole request that only hands something over may take.
+const POST_TIME: Duration = Duration::from_secs(20);
+
+/// Hands a text over, and returns the status that came back.
+///
+/// # Errors
+/// Where there is no client, no such address, or no answer in time.
+pub async fn post(url: &str, headers: &[(&str, String)], body: String) -> Result<u16, String> {
+    let mut request = client()?.post(url).timeout(POST_TIME).body(body);
+    for (name, value) in headers {
+        request = request.header(*name, value);
+    }
+    let answer = request.send().await.map_err(|error| format!("`{url}` cannot be reached: {error}"))?;
+    Ok(answer.status().as_u16())
+}
+
 fn made() -> Result<reqwest::Client, String> {
     built(builder())
 }

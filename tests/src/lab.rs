@@ -85,6 +85,14 @@ impl Lab {
         Ok(Self { folder, host: Arc::new(host), clock, caller })
     }
 
+    /// Another host on the same store, documents and clock, as another process would be.
+    pub fn another(&self, options: HostOptions) -> Result<Host> {
+        let plugin = self.folder.path().join("probe.wasm");
+        let plugins = Plugins::choose(&runtime()?, &[plugin.to_str().context("a path of text")?.to_owned()])?;
+        let store = Arc::clone(self.host.store());
+        Ok(Host::new(store, self.clock.clone(), (plugins, vec![self.documents()]), options)?)
+    }
+
     /// Calls a tool; a fault is an error.
     pub fn call(&self, tool: &str, args: &Value) -> Result<Advanced> {
         Ok(self.host.call(&self.caller, tool, &args.to_string())?)

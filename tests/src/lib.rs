@@ -6,6 +6,7 @@
 //! - `graphs`: what is particular in cases of mcpGraph
 //! - `client`: raw JSON-RPC with a server process; `http`: the same over HTTP; `served`: the driver that uses it on the program itself
 //! - `lab`: a host in the test's own process, with a clock that stands still
+//! - `tampered`: a store that somebody else writes to
 //! - `native`: the driver that calls an interpreter directly, without wasm
 
 #![allow(
@@ -26,4 +27,5 @@ pub mod lab;
 pub mod native;
 pub mod runner;
 pub mod served;
+pub mod tampered;
 pub mod upstream;

@@ -15,12 +15,15 @@
 
 mod audit;
 mod authoring;
+mod bad_stores;
 mod cli;
 mod crash;
 mod dialects;
 mod flows;
+mod forks;
 mod graphs;
 mod interop;
+mod journals;
 mod jsonata;
 mod kit;
 mod library;
@@ -30,6 +33,7 @@ mod mcp_more;
 mod mcp_stdio;
 mod official;
 mod playground;
+mod proof;
 mod real_servers;
 mod reload;
 mod sandbox;

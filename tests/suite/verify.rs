@@ -1,75 +1,14 @@
 //! What a check of the journal says of each way to tamper with it, and that a session run again gives the same.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use wfhost::session::line::{LineRow, genesis, link};
-use wfhost::session::model::{Digest, Head, Line, Millis, SessionId};
+use wfhost::session::model::{Digest, Head, Line, SessionId};
 use wfhost::session::{Damage, Instead};
-use wfhost::store::{self, Change, Committed, Fault, Limit, Listed, Query, Report, Store};
+use wfhost::store::{self, Limit, Store};
 use wfhost_tests::lab::Lab;
-
-type Tamper = Box<dyn Fn(&mut Head, &mut Vec<Line>) + Send>;
-
-/// A store between which and its reader somebody sits.
-struct Tampered {
-    inner: Arc<dyn Store>,
-    how: Mutex<Option<Tamper>>,
-}
-
-impl std::fmt::Debug for Tampered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tampered")
-    }
-}
-
-impl Tampered {
-    fn read(&self, session: SessionId) -> Result<Option<(Head, Vec<Line>)>, Fault> {
-        let Some(mut head) = self.inner.head(session)? else { return Ok(None) };
-        let mut lines = self.inner.lines(session, 1, Limit { lines: 10_000, bytes: usize::MAX })?;
-        if let Some(how) = &*self.how.lock().unwrap() {
-            how(&mut head, &mut lines);
-        }
-        Ok(Some((head, lines)))
-    }
-}
-
-impl Store for Tampered {
-    fn host(&self) -> Result<u64, Fault> {
-        Ok(1)
-    }
-    fn alive(&self, host: u64) -> bool {
-        host == 1
-    }
-    fn head(&self, session: SessionId) -> Result<Option<Head>, Fault> {
-        Ok(self.read(session)?.map(|(head, _)| head))
-    }
-    fn lines(&self, session: SessionId, from: u64, limit: Limit) -> Result<Vec<Line>, Fault> {
-        let lines = self.read(session)?.map(|(_, lines)| lines).unwrap_or_default();
-        Ok(lines.into_iter().skip(usize::try_from(from).unwrap() - 1).take(limit.lines).collect())
-    }
-    fn memories(&self, session: SessionId, from: u32, count: u32) -> Result<Vec<String>, Fault> {
-        self.inner.memories(session, from, count)
-    }
-    fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
-        self.inner.list(query)
-    }
-    fn due(&self, now: Millis, limit: usize) -> Result<Vec<SessionId>, Fault> {
-        self.inner.due(now, limit)
-    }
-    fn blob(&self, digest: Digest) -> Result<Option<Arc<[u8]>>, Fault> {
-        self.inner.blob(digest)
-    }
-    fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault> {
-        self.inner.keep(bytes)
-    }
-    fn commit(&self, change: Change) -> Result<Committed, Fault> {
-        self.inner.commit(change)
-    }
-    fn report(&self) -> Result<Report, Fault> {
-        self.inner.report()
-    }
-}
+use wfhost_tests::tampered::{Tampered, remint};
 
 struct Case {
     lab: Lab,
@@ -78,7 +17,7 @@ struct Case {
 }
 
 fn case() -> Case {
-    let store = Arc::new(Tampered { inner: store::open_ephemeral().unwrap(), how: Mutex::new(None) });
+    let store = Arc::new(Tampered::over(store::open_ephemeral().unwrap()));
     let lab = Lab::with(&[("a.probe", "probe a")], store.clone()).unwrap();
     let session = walked(&lab);
     Case { lab, store, session }
@@ -105,20 +44,6 @@ impl Case {
 fn edit(line: &mut Line) {
     let text = String::from_utf8(line.to_vec()).unwrap();
     *line = text.replacen("\"x\"", "\"q\"", 1).into_bytes().into();
-}
-
-/// Writes the whole chain anew over lines that were tampered with, as one can who may write the store.
-fn remint(head: &mut Head, lines: &mut [Line]) {
-    let mut chain = genesis(head);
-    for (index, line) in lines.iter_mut().enumerate() {
-        let mut row = LineRow::decode(line).unwrap();
-        row.n = index as u64 + 1;
-        row.prev = chain.to_string();
-        *line = row.encode().unwrap();
-        chain = link(chain, line);
-    }
-    head.lines = lines.len() as u64;
-    head.chain = chain;
 }
 
 #[test]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENTS_MAX};
 
+/// How the name of a recorded walk ends. It lies beside the documents and is never taken for one.
+pub const WALK_SUFFIX: &str = ".walk.yaml";
+
 /// A file that was found.
 #[derive(Debug, Clone)]
 pub struct Found {
@@ -38,7 +41,7 @@ pub fn read(place: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Found>, F
     for entry in std::fs::read_dir(place).map_err(fault)? {
         let name = entry.map_err(fault)?.file_name();
         // A name that is no text cannot be shown, sent or matched.
-        if let Some(name) = name.to_str().filter(|n| wanted(n)) {
+        if let Some(name) = name.to_str().filter(|n| wanted(n) && !n.ends_with(WALK_SUFFIX)) {
             names.push(name.to_owned());
         }
     }

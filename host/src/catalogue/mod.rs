@@ -13,7 +13,7 @@ pub use definition::{Definition, DefinitionFault};
 pub use draft::{Draft, SaveFault, save};
 pub use finding::{Clash, Finding};
 pub(crate) use folder::fits;
-pub use folder::{FileFault, Found, read};
+pub use folder::{FileFault, Found, WALK_SUFFIX, read};
 pub use load::{Beside, Catalogue, File, Offered, Tool};
 pub(crate) use plugins::could_own;
 pub use plugins::{Chosen, Plugins};

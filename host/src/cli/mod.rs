@@ -1,10 +1,13 @@
 //! The command line: one file a command, named as the command is. This folder owns the terminal, the environment and the
 //! exit code; the rest of the crate sees none of them.
 
+mod compact;
 mod doctor;
 mod eval;
 mod excerpt;
 mod findings;
+mod key;
+mod logs;
 mod online;
 mod outline;
 mod place;
@@ -12,12 +15,17 @@ mod playground;
 mod plugin;
 mod primer;
 mod print;
+mod redact;
 mod replay;
+mod report;
 mod run;
 mod serve;
 mod sessions;
+mod signing;
 mod skill;
 mod snippet;
+mod status;
+mod test;
 mod time;
 mod tools;
 mod upstreams;
@@ -73,8 +81,20 @@ enum Command {
     Skill(skill::Skill),
     /// Look at sessions, and answer what they ask. Works beside a running server.
     Sessions(sessions::Sessions),
+    /// Show what happened in all sessions, in order: refusals, faults, or everything.
+    Logs(logs::Logs),
+    /// Show what the data folder holds, in figures, and what waits for somebody.
+    Status(status::Status),
+    /// Write one session down as a page of Markdown, for an incident or an auditor.
+    Report(report::Report),
+    /// Give room that nothing uses back to the disk, while nobody works on the data folder.
+    Compact(compact::Compact),
     /// Check journals: was anything altered, cut, put in or copied?
     Verify(verify::Verify),
+    /// Run recorded walks again through the documents beside them.
+    Test(test::Test),
+    /// Make keys that seal journals, so that a journal that was written anew is told.
+    Key(key::Key),
     /// Run sessions again, and tell whether anything comes out otherwise.
     Replay(replay::Replay),
     /// List what upstream MCP servers offer, without a model.
@@ -126,7 +146,13 @@ pub fn main() -> ExitCode {
         Command::Eval(command) => command.run(),
         Command::Skill(command) => command.run(),
         Command::Sessions(command) => command.run(),
+        Command::Logs(command) => command.run(),
+        Command::Status(command) => command.run(),
+        Command::Report(command) => command.run(),
+        Command::Compact(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Test(command) => command.run(),
+        Command::Key(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Tools(command) => command.run(),
         Command::Primer(command) => command.run(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::signing::Signing;
 use super::{Data, Documents, findings, print};
 use crate::catalogue::{Catalogue, FileFault, Plugins};
 use crate::clock::System;
@@ -154,8 +155,17 @@ pub(crate) fn runtime_under(cache: Option<PathBuf>, policy: Option<&Path>) -> Re
 
 /// A host without documents over a store, for commands that look at sessions.
 pub(crate) fn bare_host(store: Arc<dyn Store>, cache: Option<PathBuf>) -> Result<Host> {
+    host_of(store, cache, HostOptions::default())
+}
+
+/// The same for commands that write to sessions: with the key that seals them, if there is one.
+pub(crate) fn writing_host(store: Arc<dyn Store>, cache: Option<PathBuf>, signing: &Signing) -> Result<Host> {
+    host_of(store, cache, HostOptions { signer: signing.signer()?, ..HostOptions::default() })
+}
+
+fn host_of(store: Arc<dyn Store>, cache: Option<PathBuf>, options: HostOptions) -> Result<Host> {
     let plugins = Plugins::choose(&runtime(cache)?, &[])?;
-    Ok(Host::new(store, Arc::new(System), (plugins, Vec::new()), HostOptions::default())?.with_outside(None))
+    Ok(Host::new(store, Arc::new(System), (plugins, Vec::new()), options)?.with_outside(None))
 }
 
 /// A catalogue of the places that can be read, and what is wrong with the others.

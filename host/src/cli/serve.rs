@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::signing::Signing;
 use super::upstreams::{Reached, Upstreams};
 use super::watched::{Watched, Watching};
 use super::{Data, Documents, place, print};
@@ -28,6 +29,8 @@ pub(super) struct Serve {
     data: Data,
     #[command(flatten)]
     upstreams: Upstreams,
+    #[command(flatten)]
+    signing: Signing,
     /// Serve over HTTP at this address (path /mcp) instead of standard input and output.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
@@ -92,7 +95,7 @@ impl Serve {
 
     fn host(&self, hub: Arc<Hub>) -> Result<(Host, Vec<String>)> {
         let store: Arc<dyn Store> = if self.ephemeral { store::open_ephemeral()? } else { self.data.store()? };
-        let options = HostOptions { human_only: self.human_only };
+        let options = HostOptions { human_only: self.human_only, signer: self.signing.signer()? };
         let (host, slow) = if self.strict {
             // All or none: nothing is served before all is known.
             (self.documents.host(store, self.data.cache(), options)?, Vec::new())

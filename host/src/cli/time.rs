@@ -27,6 +27,22 @@ pub(crate) fn span(ms: Millis) -> String {
     }
 }
 
+/// A span as `span` could tell it, in one unit: `30d`, `12h`, `90m`, `45s`.
+pub(crate) fn read_span(text: &str) -> Result<Millis, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text.strip_prefix(digits).unwrap_or_default().trim() {
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "w" => 604_800_000,
+        _ => return Err("a span is a number and a unit: 45s, 90m, 12h, 30d or 4w".into()),
+    };
+    let number: Millis = digits.parse().map_err(|_| "a span begins with a whole number, as in 30d".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "that is longer than any clock runs".to_owned())
+}
+
 fn parts(at: Millis) -> (String, String) {
     let seconds = at / 1_000;
     let (year, month, day) = civil(seconds / 86_400);
@@ -61,6 +77,16 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(stamp(at), expected);
+        }
+    }
+
+    #[test]
+    fn spans_are_read() {
+        for (text, expected) in [("45s", 45_000), ("90 m", 5_400_000), ("12h", 43_200_000), ("30d", 2_592_000_000)] {
+            assert_eq!(read_span(text), Ok(expected));
+        }
+        for wrong in ["", "30", "d", "-1d", "1.5h", "3 years", "99999999999999999d"] {
+            assert!(read_span(wrong).is_err(), "{wrong}");
         }
     }
 

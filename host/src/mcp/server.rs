@@ -350,6 +350,7 @@ impl ServerHandler for Server {
             interpreter: Some(interpreter),
             workflow: Some(workflow),
             unfinished: false,
+            after: None,
             limit: CompletionInfo::MAX_VALUES,
         };
         let listed = self.shared.host.list(&query);

@@ -1,8 +1,6 @@
 //! THE turn: route a call, hold the session, ask the plugin, commit, and only then reply. Synchronous; nothing is held when
 //! it returns.
 
-use std::time::Instant;
-
 use super::caller::Caller;
 use super::drive::Adrift;
 use super::fault::Fault;
@@ -11,12 +9,9 @@ use super::line::NoteRow;
 use super::turn::{self, BadAnswer, Draft};
 use super::wire;
 use crate::catalogue::{Catalogue, Offered};
-use crate::limits::{
-    CONFLICT_RETRIES_MAX, LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX, TAKE_OVER_MAX,
-};
+use crate::limits::{LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX, TAKE_OVER_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
 use crate::session::model::{Digest, Head, OpenRequest, SessionId, Standing};
-use crate::store::{self, Committed};
 
 /// What became of a call or a reply.
 #[derive(Debug, Clone)]
@@ -244,6 +239,8 @@ impl Host {
             current: Vec::new(),
             outcome: None,
             parent: None,
+            fork: None,
+            seal: None,
         };
         Ok((Pinned { plugin: plugin.clone(), definition: definition.clone() }, head))
     }
@@ -473,28 +470,6 @@ impl Host {
         Err(broken)
     }
 
-    fn memory(&self, draft: &Draft) -> Result<contract::Memory, Fault> {
-        let head = &draft.head;
-        let window = head.window.min(head.memories);
-        let fresh = draft.new_memories();
-        let stored = head.memories - u32::try_from(fresh.len()).unwrap_or(u32::MAX);
-        let first = head.memories - window;
-        let (mut items, mut next) = (Vec::new(), first);
-        while next < stored {
-            // The store gives as many at once as it can carry.
-            let more = self.store.memories(head.session, next, stored - next)?;
-            if more.is_empty() {
-                let what = format!("memory {next} of the session {}", head.session);
-                return Err(store::Fault::Unreadable { what, reason: "it is missing".into() }.into());
-            }
-            next = next.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX));
-            items.extend(more);
-        }
-        let skip = usize::try_from(first.saturating_sub(stored)).unwrap_or(usize::MAX);
-        items.extend(fresh.iter().skip(skip).take(usize::try_from(window).unwrap_or(usize::MAX)).cloned());
-        Ok(contract::Memory { total: head.memories, items })
-    }
-
     pub(super) fn stamp(&self, head: &Head, incoming: Incoming) -> contract::Event {
         let [low, high] = [0, 64].map(|shift| (self.clock.entropy() >> shift) as u64);
         contract::Event {
@@ -516,38 +491,6 @@ impl Host {
     pub(super) fn of_dialect(&self, routed: &Routed<'_>, session: SessionId) -> Result<Option<Head>, Fault> {
         let head = self.visible(routed.caller, session)?;
         Ok(head.filter(|h| h.interpreter == routed.offered.plugin.about.name))
-    }
-
-    /// Whether the draft is now the truth. A draft without lines changes nothing.
-    pub(super) fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
-        let change = draft.change();
-        if change.lines.is_empty() {
-            return Ok(true);
-        }
-        let began = Instant::now();
-        if self.store.commit(change)? != Committed::Done {
-            return Ok(false);
-        }
-        if let Some(observers) = self.observers.get() {
-            observers.committed(&draft.fact(began.elapsed()));
-        }
-        let session = draft.head.session;
-        draft.withdrawn().for_each(|request| self.flights.give_up(session, &request.id));
-        Ok(true)
-    }
-
-    /// Tries again while other processes move the session: the plugin is pure, and sees each time where it stands.
-    pub(super) fn retrying<T>(
-        &self,
-        session: SessionId,
-        attempt: &mut dyn FnMut() -> Result<Option<T>, Fault>,
-    ) -> Result<T, Fault> {
-        for _ in 0..CONFLICT_RETRIES_MAX {
-            if let Some(done) = attempt()? {
-                return Ok(done);
-            }
-        }
-        Err(Fault::Busy(session))
     }
 }
 

@@ -57,6 +57,24 @@ pub enum Fault {
     /// No session of that id, or not the caller's.
     #[error("unknown session `{0}`")]
     UnknownSession(String),
+    /// No entry of that number.
+    #[error("session {session} has the entries 1 to {entries}, and no entry {seq}")]
+    NoSuchEntry {
+        /// The session.
+        session: SessionId,
+        /// The entry that was named.
+        seq: u32,
+        /// How many there are.
+        entries: u32,
+    },
+    /// A journal that is not what it was cannot be gone on from.
+    #[error("the journal of session {session} is not whole: {damage}; `wfhost verify {session}` tells all of it")]
+    NotWhole {
+        /// The session.
+        session: SessionId,
+        /// The first thing that is wrong with it.
+        damage: String,
+    },
     /// An operator's answer that nothing waits for.
     #[error("session {session} waits for no answer{hint}")]
     NothingAsked {
@@ -83,6 +101,8 @@ impl Fault {
             | Self::Line { .. }
             | Self::UnknownTool(_)
             | Self::UnknownSession(_)
+            | Self::NoSuchEntry { .. }
+            | Self::NotWhole { .. }
             | Self::NothingAsked { .. }
             | Self::Arguments(_) => true,
         }

@@ -15,15 +15,18 @@ use crate::clock::Clock;
 use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
 use crate::observe::Observers;
 use crate::plugin::Plugin;
-use crate::session::model::{Digest, Head};
+use crate::seal::Signer;
+use crate::session::model::{Digest, Head, Seal, SessionId};
 use crate::store::Store;
 use crate::waiting::may_block;
 
 /// The operator's words.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct HostOptions {
     /// Questions that a person can answer are for a person only.
     pub human_only: bool,
+    /// The key that seals every journal that this host writes to.
+    pub signer: Option<Arc<Signer>>,
 }
 
 /// A host: everything that a tool call needs.
@@ -43,6 +46,8 @@ pub struct Host {
     by_digest: Mutex<HashMap<Digest, Arc<Plugin>>>,
     definitions: Mutex<HashMap<Digest, Arc<Definition>>>,
     kept: Mutex<HashSet<Digest>>,
+    /// Chains that this process sealed itself, so that it need not check its own signature at the next turn.
+    pub(super) sealed: Mutex<HashMap<SessionId, (Digest, Seal)>>,
 }
 
 /// What a session is pinned to.
@@ -76,6 +81,7 @@ impl Host {
             by_digest: Mutex::default(),
             definitions: Mutex::default(),
             kept: Mutex::default(),
+            sealed: Mutex::default(),
         })
     }
 
@@ -86,17 +92,19 @@ impl Host {
             store: crate::store::open_ephemeral()?,
             clock: Arc::clone(&self.clock),
             locks: Locks::default(),
-            options: self.options,
             outside: Some(Arc::new(Nobody)),
             flights: Flights::default(),
             observers: OnceLock::new(),
             adrift: Channel::default(),
+            // What is only tried out is nobody's journal, and bears no seal.
+            options: HostOptions { signer: None, ..self.options.clone() },
             plugins: RwLock::new(self.plugins()),
             places: Vec::new(),
             catalogue: RwLock::new(Arc::new(catalogue)),
             by_digest: Mutex::default(),
             definitions: Mutex::default(),
             kept: Mutex::default(),
+            sealed: Mutex::default(),
         })
     }
 
@@ -221,6 +229,16 @@ impl Host {
 
     fn blob(&self, head: &Head, what: &'static str, digest: Digest) -> Result<Arc<[u8]>, Fault> {
         self.store.blob(digest)?.ok_or(Fault::Lost { session: head.session, what, digest })
+    }
+
+    /// Keeps again what a session is pinned to: the store dropped it with the last session that needed it.
+    pub(super) fn keep_again(&self, head: &Head) -> Result<(), Fault> {
+        let pinned = self.pinned(head)?;
+        {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.retain(|digest| *digest != head.plugin && *digest != head.definition);
+        }
+        self.keep(&pinned.plugin, &pinned.definition)
     }
 
     /// Sees to it that the store holds what a new session is pinned to. Must come before the session's first commit.

@@ -6,7 +6,7 @@ use super::patch::Patch;
 use super::wire::{EntryRow, EventRow, OutcomeRow, Raw, RequestRow};
 use crate::session::model::{Digest, Head, Line};
 
-/// A line. Exactly one of `turn`, `refusal`, `note` and `fault` is there; `event` with all but a note.
+/// A line. Exactly one of `turn`, `refusal`, `note`, `fault` and `fork` is there; `event` with the first two and a fault.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LineRow {
     /// Its number in the session's journal, from 1.
@@ -37,6 +37,23 @@ pub struct LineRow {
     /// What broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// Where the session goes on from: all lines before this one are those of another session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<ForkRow>,
+}
+
+/// A session that goes on from the past of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkRow {
+    /// The session that the line before was written for.
+    pub from: String,
+    /// After which entry.
+    pub seq: u32,
+    /// When the new session began.
+    pub started: u64,
+    /// Whether what was open is carried out anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends: bool,
 }
 
 /// Who, and through which channel.
@@ -130,6 +147,7 @@ impl LineRow {
             refusal: None,
             note: None,
             fault: None,
+            fork: None,
         }
     }
 
@@ -154,15 +172,16 @@ impl LineRow {
     }
 }
 
-/// The chain before the first line: bound to the session, its plugin, its definition and its start.
+/// The chain before the first line: bound to the session that this was written for, its plugin, its definition and its start.
 #[must_use]
 pub fn genesis(head: &Head) -> Digest {
+    let (session, started) = head.fork.map_or((head.session, head.started), |fork| (fork.root, fork.root_started));
     Digest::of_parts(&[
         b"wfhost journal 1\0",
-        &head.session.to_bytes(),
+        &session.to_bytes(),
         &head.plugin.0,
         &head.definition.0,
-        &head.started.to_be_bytes(),
+        &started.to_be_bytes(),
         &[u8::from(head.human_only)],
         head.owner.as_bytes(),
     ])

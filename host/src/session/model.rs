@@ -178,6 +178,74 @@ pub struct Head {
     pub outcome: Option<Outcome>,
     /// Who asked for it, if another session did.
     pub parent: Option<Parent>,
+    /// The session that it was forked from, if it was.
+    pub fork: Option<Fork>,
+    /// Who vouches for its journal, if a host with a key has written to it.
+    pub seal: Option<Seal>,
+}
+
+/// Where a fork comes from. Its journal begins with the lines of that session, as they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fork {
+    /// The session that it was forked from.
+    pub from: SessionId,
+    /// After which entry.
+    pub seq: u32,
+    /// How many of its lines are inherited.
+    pub lines: u64,
+    /// The session that the first line was written for: a fork may come from a fork.
+    pub root: SessionId,
+    /// When that session began.
+    pub root_started: Millis,
+}
+
+/// A signature over a head: that the holder of a key wrote this journal, but for the gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seal {
+    /// The Ed25519 public key.
+    pub key: [u8; 32],
+    /// How many lines it covers; later ones were written without a key.
+    pub lines: u64,
+    /// Lines among them that bore no good seal when the holder of the key went on after them. In order.
+    pub gaps: Vec<Gap>,
+    /// The Ed25519 signature.
+    pub signature: [u8; 64],
+}
+
+/// A run of lines, both ends among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The first line.
+    pub from: u64,
+    /// The last line.
+    pub to: u64,
+}
+
+/// What is kept of a session that was pruned: that it was there, and enough to know its journal again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pruned {
+    /// The session.
+    pub session: SessionId,
+    /// Who it belonged to.
+    pub owner: String,
+    /// The interpreter's name.
+    pub interpreter: String,
+    /// The workflow's id.
+    pub workflow: String,
+    /// When it began.
+    pub started: Millis,
+    /// When its journal last grew.
+    pub changed: Millis,
+    /// How it stood: `ended`, `open`, or the kind of the failure that it ended with.
+    pub standing: String,
+    /// How many lines its journal had.
+    pub lines: u64,
+    /// The hash of its newest line.
+    pub chain: Digest,
+    /// When it was pruned.
+    pub at: Millis,
+    /// Who vouches for this record, if a key was at hand. It covers `lines` of no journal: the record itself.
+    pub seal: Option<Seal>,
 }
 
 /// A request that waits for its reply. The need is JSON text of the host's own form (see `session::wire`).
@@ -231,6 +299,11 @@ pub struct Parent {
     pub depth: u32,
     /// Whether the outcome has been handed up.
     pub told: bool,
+}
+
+impl OpenRequest {
+    /// What a fork inherits and nobody is to carry out, neither a host nor the clock: as if they had been refused for ever.
+    pub const WITHHELD: Standing = Standing::Refused(Millis::MAX);
 }
 
 /// A line of the journal, as bytes that the chain covers: the store keeps them and never looks inside.

@@ -46,7 +46,7 @@ impl Host {
     }
 
     /// The last line whose entries begin at or before this number. Each line names the number that comes next.
-    fn line_of(&self, head: &Head, seq: u32) -> Result<u64, Fault> {
+    pub(super) fn line_of(&self, head: &Head, seq: u32) -> Result<u64, Fault> {
         let (mut low, mut high) = (1, head.lines);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -150,7 +150,7 @@ impl Host {
     }
 
     /// The state after a line, and how many memories there were: the nearest whole state, and the changes since.
-    fn state_after(&self, head: &Head, n: u64) -> Result<(String, u32), Fault> {
+    pub(super) fn state_after(&self, head: &Head, n: u64) -> Result<(String, u32), Fault> {
         let session = head.session;
         let mut changes = Vec::new();
         let mut remembered = None;

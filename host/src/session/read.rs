@@ -69,6 +69,7 @@ impl Host {
                     interpreter: Some(plugin.about.name.clone()),
                     workflow: query.workflow.clone(),
                     unfinished: query.unfinished,
+                    after: None,
                     limit: usize::try_from(query.limit.min(RUNS_MAX)).unwrap_or_default(),
                 };
                 self.store.list(&query)?.into_iter().map(run).collect()

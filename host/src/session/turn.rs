@@ -17,6 +17,7 @@ use crate::store::Change;
 pub(super) struct Draft {
     pub(super) head: Head,
     expected: u64,
+    chain: Digest,
     lines: Vec<Line>,
     memories: Vec<String>,
     before: Vec<OpenRequest>,
@@ -40,6 +41,7 @@ impl Draft {
         let (before, ended_before) = (head.requests.clone(), head.outcome.is_some());
         Self {
             expected: head.lines,
+            chain: line::chain_of(&head),
             head,
             lines: Vec::new(),
             memories: Vec::new(),
@@ -58,6 +60,11 @@ impl Draft {
     /// Memories that are not yet in the store, oldest first.
     pub(super) fn new_memories(&self) -> &[String] {
         &self.memories
+    }
+
+    /// How many lines there were when it began, and the chain as far as they go.
+    pub(super) fn start(&self) -> (u64, Digest) {
+        (self.expected, self.chain)
     }
 
     /// Whether the session was there before this draft.
@@ -130,12 +137,7 @@ impl Draft {
     ) -> Result<(), BadAnswer> {
         let mut row = LineRow::after(&self.head, event.at, by);
         row.event = Some(wire::event(event)?);
-        row.refusal = Some(RefusalRow {
-            code: refusal.code.clone(),
-            message: refusal.message.clone(),
-            entries: refusal.entries.iter().map(wire::entry).collect::<Result<_, _>>()?,
-            reply_hash: reply_hash(&refusal.reply)?,
-        });
+        row.refusal = Some(refusal_row(refusal)?);
         self.push(&row, refusal.entries.len())?;
         self.tally.refusals += 1;
         // The clock, or the host, has said its word: what was not ended by it stays open, and is not answered so again.
@@ -218,11 +220,22 @@ impl Draft {
         Change {
             expected: self.expected,
             head: self.head.clone(),
+            inherit: None,
             lines: self.lines.clone(),
             memories: self.memories.clone(),
             due: if self.quiet { None } else { self.due() },
         }
     }
+}
+
+/// A refusal as a line says it.
+pub(super) fn refusal_row(refusal: &contract::Refusal) -> Result<RefusalRow, BadAnswer> {
+    Ok(RefusalRow {
+        code: refusal.code.clone(),
+        message: refusal.message.clone(),
+        entries: refusal.entries.iter().map(wire::entry).collect::<Result<_, _>>()?,
+        reply_hash: reply_hash(&refusal.reply)?,
+    })
 }
 
 fn checked_requests(turn: &contract::Turn) -> Result<Vec<(wire::RequestRow, OpenRequest)>, BadAnswer> {
@@ -253,7 +266,7 @@ pub(super) fn ends(request: &OpenRequest) -> Option<Millis> {
 }
 
 /// When a session must be looked at for a request's sake although nobody calls.
-fn due(request: &OpenRequest) -> Option<Millis> {
+pub(super) fn due(request: &OpenRequest) -> Option<Millis> {
     let by_host = match request.standing {
         Standing::Waiting => wire::for_a_host(&request.need).then_some(0),
         Standing::Sent(sent) => lease_end(sent),

@@ -3,110 +3,23 @@
 use serde_json::Value;
 
 use super::caller::Caller;
+use super::damage::Damage;
 use super::fault::Fault;
 use super::host::Host;
-use super::line::{self, LineRow, TurnRow};
-use super::patch;
+use super::line::{self, ForkRow, LineRow, TurnRow};
+use super::{patch, sealing};
 use crate::limits::PAGE_BYTES_MAX;
+use crate::seal::PublicKey;
 use crate::session::model::{Digest, Head, SessionId};
 use crate::store::Limit;
 
-/// What was found wrong with a journal.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case", tag = "code")]
-pub enum Damage {
-    /// Lines at the end are gone, or all of them.
-    Cut {
-        /// How many there are.
-        found: u64,
-        /// How many the head counts.
-        counted: u64,
-    },
-    /// There are more lines than the head counts.
-    Longer {
-        /// How many the head counts.
-        counted: u64,
-    },
-    /// A line cannot be read.
-    Unreadable {
-        /// Its number.
-        line: u64,
-        /// Why.
-        reason: String,
-    },
-    /// A line stands where another belongs: re-ordered, inserted, or one before it was taken out.
-    Misplaced {
-        /// Where it stands.
-        line: u64,
-        /// The number that it bears.
-        bears: u64,
-    },
-    /// A line of another session.
-    Foreign {
-        /// Where it stands.
-        line: u64,
-        /// Whose it is.
-        session: String,
-    },
-    /// A line does not say what it said when the next one was written.
-    Altered {
-        /// Its number.
-        line: u64,
-    },
-    /// The journal begins from another plugin, definition, owner or start than the head names.
-    OtherBeginning,
-    /// The state in the head is not the one that the last turn left.
-    State {
-        /// The line of that turn.
-        line: u64,
-    },
-    /// Something else in the head is not what the last turn left.
-    Head {
-        /// `requests`, `current`, `outcome`, `window`, `memories` or `entries`.
-        field: String,
-    },
-    /// Memories are missing, or are not those that were remembered.
-    Memories {
-        /// The line of the turn that remembered them.
-        line: u64,
-    },
-    /// What the session is pinned to is missing, or is not what its name says.
-    Pinned {
-        /// `plugin` or `definition`.
-        what: String,
-    },
-    /// The head is not the one that was exported: the session was cut, or its whole chain written anew.
-    OtherHead {
-        /// Lines that the exported head counts.
-        lines: u64,
-    },
-}
-
-impl std::fmt::Display for Damage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Cut { found, counted } => {
-                write!(f, "the journal is cut: {found} lines are there, the head counts {counted}")
-            }
-            Self::Longer { counted } => write!(f, "the journal has lines after the {counted} that the head counts"),
-            Self::Unreadable { line, reason } => write!(f, "line {line} cannot be read: {reason}"),
-            Self::Misplaced { line, bears } => {
-                write!(f, "line {line} bears the number {bears}: lines were re-ordered, put in or taken out")
-            }
-            Self::Foreign { line, session } => write!(f, "line {line} is one of session {session}"),
-            Self::Altered { line } => write!(f, "line {line} was altered after it was written"),
-            Self::OtherBeginning => {
-                write!(f, "the journal does not begin from the plugin, definition and start that the head names")
-            }
-            Self::State { line } => write!(f, "the head's state is not the one that line {line} left"),
-            Self::Head { field } => write!(f, "the head's {field} are not what the last turn left"),
-            Self::Memories { line } => write!(f, "the memories that line {line} added are missing or altered"),
-            Self::Pinned { what } => write!(f, "the {what} that the session is pinned to is missing or altered"),
-            Self::OtherHead { lines } => {
-                write!(f, "the session is not the one whose head with {lines} lines was exported")
-            }
-        }
-    }
+/// What a journal is measured against besides itself.
+#[derive(Debug, Clone, Default)]
+pub struct Against {
+    /// The line count and chain of a head that was kept elsewhere.
+    pub exported: Option<(u64, Digest)>,
+    /// Keys of which one must have sealed all of it; none: a seal must fit, whosesoever it is.
+    pub keys: Vec<PublicKey>,
 }
 
 /// The verdict on a session.
@@ -118,6 +31,9 @@ pub struct Verdict {
     pub lines: u64,
     /// The hash of its newest line, as the head has it.
     pub head: String,
+    /// The public key that sealed it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// What is wrong; nothing: the journal is whole.
     pub damages: Vec<Damage>,
 }
@@ -131,6 +47,13 @@ struct Walk<'h> {
     /// The last turn, and its line.
     last: Option<(u64, TurnRow)>,
     entries: u32,
+    /// The session that the next line must be of: a fork begins with the lines of another.
+    session: String,
+    /// The last line that says so, and its number.
+    fork: Option<(u64, ForkRow)>,
+    /// The chain after lines that something is to be compared with.
+    wanted: [Option<u64>; 2],
+    passed: [Option<Digest>; 2],
     /// Where memories were added: the line, how many there were after it, their hash.
     remembered: Vec<(u64, u32, String)>,
     damages: Vec<Damage>,
@@ -144,46 +67,14 @@ impl Host {
         session: SessionId,
         exported: Option<(u64, Digest)>,
     ) -> Result<Verdict, Fault> {
+        self.verify_against(caller, session, &Against { exported, keys: Vec::new() })
+    }
+
+    /// Looks at the whole journal of a session, and measures it against what was kept elsewhere.
+    pub fn verify_against(&self, caller: &Caller, session: SessionId, against: &Against) -> Result<Verdict, Fault> {
         let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
-        let mut walk = Walk {
-            head: &head,
-            chain: line::genesis(&head),
-            next: 1,
-            state: Value::Null,
-            last: None,
-            entries: 0,
-            remembered: Vec::new(),
-            damages: Vec::new(),
-        };
-        let mut exported_chain = None;
-        let mut at_once = 256;
-        let read = loop {
-            let left = usize::try_from(head.lines.saturating_add(1).saturating_sub(walk.next)).unwrap_or(usize::MAX);
-            let limit = Limit { lines: at_once.min(left.max(1)), bytes: 4 * PAGE_BYTES_MAX };
-            let lines = match self.store.lines(session, walk.next, limit) {
-                Ok(lines) => lines,
-                // Which of them it is shows one by one.
-                Err(_) if at_once > 1 => {
-                    at_once = 1;
-                    continue;
-                }
-                Err(fault) => {
-                    walk.damages.push(Damage::Unreadable { line: walk.next, reason: fault.to_string() });
-                    break false;
-                }
-            };
-            // A session that went on meanwhile has lines that this head could not count yet.
-            let later = left == 0 && self.store.head(session)?.is_some_and(|now| now.lines > head.lines);
-            if lines.is_empty() || later {
-                break true;
-            }
-            for bytes in &lines {
-                walk.step(bytes);
-                if exported.is_some_and(|(lines, _)| lines == walk.next - 1) {
-                    exported_chain = Some(walk.chain);
-                }
-            }
-        };
+        let mut walk = Walk::along(&head, against.exported.map(|(lines, _)| lines));
+        let read = self.walk(&mut walk)?;
         // Lines that could not be read are not lines that are gone.
         if read {
             walk.end();
@@ -195,19 +86,73 @@ impl Host {
                 walk.damages.push(Damage::Pinned { what: what.into() });
             }
         }
-        if let Some((lines, _)) = exported.filter(|(_, chain)| exported_chain != Some(*chain)) {
+        let [exported_chain, sealed_chain] = walk.passed;
+        let whole = walk.damages.is_empty();
+        let seal = sealing::findings(&head, sealed_chain, &against.keys);
+        // Over a journal that is known to be damaged no signature can fit.
+        walk.damages.extend(seal.into_iter().filter(|found| whole || !matches!(found, Damage::BadSignature { .. })));
+        if let Some((lines, _)) = against.exported.filter(|(_, chain)| exported_chain != Some(*chain)) {
             walk.damages.push(Damage::OtherHead { lines });
         }
         Ok(Verdict {
             session: session.to_string(),
             lines: walk.next - 1,
             head: head.chain.to_string(),
+            key: head.seal.as_ref().map(|seal| PublicKey(seal.key).to_string()),
             damages: walk.damages,
         })
     }
+
+    /// Goes along all lines. False if one could not be read from the store.
+    fn walk(&self, walk: &mut Walk<'_>) -> Result<bool, Fault> {
+        let head = walk.head;
+        let session = head.session;
+        let mut at_once = 256;
+        loop {
+            let left = usize::try_from(head.lines.saturating_add(1).saturating_sub(walk.next)).unwrap_or(usize::MAX);
+            let limit = Limit { lines: at_once.min(left.max(1)), bytes: 4 * PAGE_BYTES_MAX };
+            let lines = match self.store.lines(session, walk.next, limit) {
+                Ok(lines) => lines,
+                // Which of them it is shows one by one.
+                Err(_) if at_once > 1 => {
+                    at_once = 1;
+                    continue;
+                }
+                Err(fault) => {
+                    walk.damages.push(Damage::Unreadable { line: walk.next, reason: fault.to_string() });
+                    return Ok(false);
+                }
+            };
+            // A session that went on meanwhile has lines that this head could not count yet.
+            let later = left == 0 && self.store.head(session)?.is_some_and(|now| now.lines > head.lines);
+            if lines.is_empty() || later {
+                return Ok(true);
+            }
+            for bytes in &lines {
+                walk.step(bytes);
+            }
+        }
+    }
 }
 
-impl Walk<'_> {
+impl<'h> Walk<'h> {
+    fn along(head: &'h Head, exported: Option<u64>) -> Self {
+        Self {
+            head,
+            chain: line::genesis(head),
+            next: 1,
+            state: Value::Null,
+            last: None,
+            entries: 0,
+            session: head.fork.map_or(head.session, |fork| fork.root).to_string(),
+            fork: None,
+            wanted: [exported, head.seal.as_ref().map(|seal| seal.lines)],
+            passed: [None; 2],
+            remembered: Vec::new(),
+            damages: Vec::new(),
+        }
+    }
+
     fn step(&mut self, bytes: &[u8]) {
         let n = self.next;
         self.next += 1;
@@ -216,11 +161,16 @@ impl Walk<'_> {
             Ok(row) => self.row(n, &row),
         }
         self.chain = line::link(self.chain, bytes);
+        for (wanted, passed) in self.wanted.iter().zip(&mut self.passed) {
+            if *wanted == Some(n) {
+                *passed = Some(self.chain);
+            }
+        }
     }
 
     fn row(&mut self, n: u64, row: &LineRow) {
-        let session = self.head.session.to_string();
-        if row.session != session {
+        let expected = row.fork.as_ref().map_or(&row.session, |fork| &fork.from);
+        if *expected != self.session {
             self.damages.push(Damage::Foreign { line: n, session: row.session.clone() });
         } else if row.n != n {
             self.damages.push(Damage::Misplaced { line: n, bears: row.n });
@@ -228,6 +178,10 @@ impl Walk<'_> {
             self.damages.push(if n == 1 { Damage::OtherBeginning } else { Damage::Altered { line: n - 1 } });
             // What follows is measured against what it says itself, so that one altered line is one finding.
             self.chain = row.prev.parse().unwrap_or(self.chain);
+        }
+        if let Some(fork) = &row.fork {
+            self.session.clone_from(&row.session);
+            self.fork = Some((n, fork.clone()));
         }
         if let Some(turn) = &row.turn {
             match (&turn.state, &turn.change) {
@@ -256,6 +210,9 @@ impl Walk<'_> {
         } else if self.chain != self.head.chain && self.damages.is_empty() {
             self.damages.push(Damage::Altered { line: found });
         }
+        if found == counted && !self.comes_from_there() {
+            self.damages.push(Damage::Head { field: "fork".into() });
+        }
         if found == counted
             && let Some((line, turn)) = &self.last
         {
@@ -265,6 +222,22 @@ impl Walk<'_> {
             let other = differing(self.head, turn, self.entries);
             self.damages.extend(other.into_iter().map(|field| Damage::Head { field: field.into() }));
         }
+    }
+}
+
+impl Walk<'_> {
+    /// Whether the lines lead to this session, and from where the head says.
+    fn comes_from_there(&self) -> bool {
+        let head = self.head;
+        self.session == head.session.to_string()
+            && match (&self.fork, head.fork) {
+                (None, None) => true,
+                (Some((n, row)), Some(fork)) => {
+                    (n - 1, row.seq, row.started) == (fork.lines, fork.seq, head.started)
+                        && row.from == fork.from.to_string()
+                }
+                (Some(_), None) | (None, Some(_)) => false,
+            }
     }
 }
 

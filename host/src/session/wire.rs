@@ -504,6 +504,39 @@ pub fn outcome_of(outcome: &Outcome) -> Result<String, contract::Failure> {
     outcome.clone().map_err(|f| contract::Failure { kind: mishap_named(&f.kind), message: f.message, detail: f.detail })
 }
 
+/// A request of a journal line, as a head keeps it.
+#[must_use]
+pub fn open_of(row: &RequestRow, standing: Standing) -> OpenRequest {
+    let timer = if let Some(NeedKind::Timer(at)) = need_kind(row.need.get()) { Some(at) } else { None };
+    let deadline = timer.into_iter().chain(row.deadline).min();
+    OpenRequest { id: row.id.clone(), need: row.need.get().to_owned(), deadline, standing }
+}
+
+/// An outcome of a head, as a journal line says it.
+pub fn outcome_row(kept: &Outcome) -> Result<OutcomeRow, serde_json::Error> {
+    Ok(match kept {
+        Ok(value) => OutcomeRow { value: Some(raw(value)?), failure: None },
+        Err(failed) => {
+            let detail = optional(failed.detail.as_ref())?;
+            let row = FailureRow { kind: failed.kind.clone(), message: failed.message.clone(), detail };
+            OutcomeRow { value: None, failure: Some(row) }
+        }
+    })
+}
+
+/// An outcome of a journal line, as a head keeps it.
+pub fn kept_outcome(row: &OutcomeRow) -> Outcome {
+    match (&row.value, &row.failure) {
+        (_, Some(failed)) => Err(Failure {
+            kind: failed.kind.clone(),
+            message: failed.message.clone(),
+            detail: failed.detail.as_ref().map(|detail| detail.get().to_owned()),
+        }),
+        (Some(value), None) => Ok(value.get().to_owned()),
+        (None, None) => Ok("null".to_owned()),
+    }
+}
+
 /// Requests as the journal and the head keep them.
 pub fn requests(requests: &[contract::Request]) -> Result<Vec<(RequestRow, OpenRequest)>, serde_json::Error> {
     requests

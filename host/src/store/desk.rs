@@ -4,12 +4,12 @@
 
 use redb::{Database, Durability, StorageBackend};
 
-use super::batch::{self, Job};
+use super::Fault;
+use super::batch::{self, Done, Job};
 use super::codec::Writer;
 use super::log::{Ledger, Log};
 use super::tables;
 use super::trouble::{self, Trouble};
-use super::{Committed, Fault};
 
 /// The ledger and the log, in the hands of whoever leads a batch.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Desk {
             let refused = |reason: String| trouble::damaged_log(place, &format!("batch {}: {reason}", record.number));
             let jobs = batch::read(&record.body).map_err(|broken| refused(broken.to_string()))?;
             for job in &jobs {
-                if !matches!(batch::carry_out(&mut tables, job)?, Ok((Committed::Done, true))) {
+                if !matches!(batch::carry_out(&mut tables, job)?, Ok((_, true))) {
                     return Err(refused("it does not follow what the store holds".to_owned()).into());
                 }
             }
@@ -64,7 +64,7 @@ impl Desk {
     }
 
     /// Carries out a batch durably and answers each of its jobs.
-    pub(super) fn run(&mut self, database: &Database, jobs: &[&Job]) -> Result<Vec<Result<Committed, Fault>>, Trouble> {
+    pub(super) fn run(&mut self, database: &Database, jobs: &[&Job]) -> Result<Vec<Result<Done, Fault>>, Trouble> {
         let mut transaction = database.begin_write()?;
         let mut answers = Vec::with_capacity(jobs.len());
         let mut written: Vec<&Job> = Vec::with_capacity(jobs.len());

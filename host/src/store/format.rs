@@ -5,16 +5,21 @@ use std::sync::Arc;
 
 use super::Fault;
 use super::codec::{Broken, Reader, Writer};
+use super::provenance::{put_fork, put_seal, take_fork, take_seal};
 use crate::session::model::{
     Digest, Failure, Head, Line, Millis, OpenRequest, Outcome, Parent, Sent, SessionId, Standing,
 };
 
-/// The version that every record is written in. Version 1 had neither parents nor more than a time for a sent request.
+/// The version that every record is written in. Version 1 had neither parents, forks and seals nor more than a time for a
+/// sent request.
 pub(super) const VERSION: u8 = 2;
 /// The version of the file as a whole: which tables there are and what their keys mean. Since version 2 it goes by a log.
-pub(super) const FILE_VERSION: u32 = 2;
+/// Since version 3 it counts who is pinned to what, and knows of pruned sessions.
+pub(super) const FILE_VERSION: u32 = 3;
 /// Since this version the file says how far it has come in its log.
 pub(super) const LOGGED_VERSION: u32 = 2;
+/// Since this version the file counts who is pinned to what.
+pub(super) const COUNTED_VERSION: u32 = 3;
 /// How many bytes of the SHA-256 guard a record. It is against decay, not against an attacker: the chain is for that.
 const SUM_BYTES: usize = 4;
 
@@ -163,6 +168,8 @@ pub(super) fn put_head(writer: &mut Writer, head: &Head) {
     writer.many(&head.requests, put_request);
     writer.many(&head.current, |writer, node| writer.text(node));
     writer.maybe(head.parent.as_ref(), put_parent);
+    writer.maybe(head.fork.as_ref(), put_fork);
+    writer.maybe(head.seal.as_ref(), put_seal);
 }
 
 /// A head from its bytes.
@@ -197,6 +204,8 @@ fn take_head_of(reader: &mut Reader<'_>, version: u8) -> Result<Head, Broken> {
         requests: reader.many(if version < 2 { take_request_1 } else { take_request })?,
         current: reader.many(Reader::text)?,
         parent: if version < 2 { None } else { reader.maybe(take_parent)? },
+        fork: if version < 2 { None } else { reader.maybe(take_fork)? },
+        seal: if version < 2 { None } else { reader.maybe(take_seal)? },
     })
 }
 

@@ -28,6 +28,13 @@ pub(super) const LOG_STEP_BYTES: u64 = 256 << 10;
 /// each record's own checksum when it is read.
 pub(super) const VERIFY_BYTES_MAX: u64 = 32 << 20;
 
+/// LIMIT: changes that a watcher may be behind; past it it is told to look at everything.
+pub(super) const CHANGES_KEPT_MAX: usize = 4096;
+/// LIMIT: how long one question for changes waits. Less than an owner may be silent.
+pub(super) const CHANGES_WAIT_MAX: Duration = Duration::from_secs(1);
+/// LIMIT: sessions that one transaction takes out.
+pub(super) const PRUNED_AT_ONCE_MAX: usize = 64;
+
 /// LIMIT: bytes of one frame between two processes.
 pub(super) const FRAME_BYTES_MAX: usize = 64 << 20;
 /// LIMIT: bytes of lines or memories in one answer to another process.

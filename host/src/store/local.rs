@@ -2,42 +2,48 @@
 //! processes. Reads take a snapshot and never wait for a writer.
 
 use std::fmt;
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{
-    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend,
-    WriteTransaction,
+    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTableMetadata, StorageBackend, WriteTransaction,
 };
 
 use super::backend::{Gauge, Gauged};
-use super::batch::Job;
+use super::batch::{Done, Job};
 use super::desk::Desk;
 use super::format;
 use super::limits::{
-    ANSWER_BYTES_MAX, BLOB_BYTES_MAX, CHANGE_BYTES_MAX, ELECTION_MAX, ELECTION_PAUSE, VERIFY_BYTES_MAX,
+    ANSWER_BYTES_MAX, BLOB_BYTES_MAX, CHANGE_BYTES_MAX, ELECTION_MAX, ELECTION_PAUSE, PRUNED_AT_ONCE_MAX,
+    VERIFY_BYTES_MAX,
 };
 use super::log::Ledger;
+use super::news::{Changes, Mark, News};
+use super::provenance;
+use super::prune::Taking;
 use super::queue::{Queue, lock};
 use super::tables::{self, Readable};
 use super::trouble::{self, Trouble};
+use super::upkeep;
 use super::{Change, Committed, Durability, Fault, Limit, Listed, Options, Query, Report, Store};
 use crate::clock::{Clock as _, System};
-use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 
 /// The store on a database that only this process has open.
 pub struct Local {
-    database: Database,
-    queue: Queue<Job, Result<Committed, Fault>>,
-    desk: Mutex<Desk>,
-    gauge: Arc<Gauge>,
+    pub(super) database: Database,
+    queue: Queue<Job, Result<Done, Fault>>,
+    news: News,
+    pub(super) desk: Mutex<Desk>,
+    pub(super) gauge: Arc<Gauge>,
     log_gauge: Arc<Gauge>,
-    place: String,
+    pub(super) place: String,
     role: &'static str,
     /// The first fault of file or disk. After it nothing is read or written: what the pages hold is not known.
     broken: OnceLock<Fault>,
@@ -136,13 +142,13 @@ impl Local {
                 trouble::fault(place, &error, gauge.failure.get().or_else(|| log_gauge.failure.get()))
             }
         })?;
-        let (queue, broken, desk) = (Queue::new(), OnceLock::new(), Mutex::new(desk));
-        Ok(Self { database, queue, desk, gauge, log_gauge, place: place.to_owned(), role: "owner", broken })
+        let (queue, broken, desk, news) = (Queue::new(), OnceLock::new(), Mutex::new(desk), News::default());
+        Ok(Self { database, queue, news, desk, gauge, log_gauge, place: place.to_owned(), role: "owner", broken })
     }
 
     /// Runs an operation on the database. A failure of the disk is remembered; a page that makes no sense is the matter
     /// of those who read it.
-    fn guarded<T>(&self, operation: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Fault> {
+    pub(super) fn guarded<T>(&self, operation: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Fault> {
         if let Some(fault) = self.broken.get() {
             return Err(fault.clone());
         }
@@ -159,7 +165,7 @@ impl Local {
     }
 
     /// The system's words for the first failure.
-    fn words(&self) -> Option<&String> {
+    pub(super) fn words(&self) -> Option<&String> {
         self.gauge.failure.get().or_else(|| self.log_gauge.failure.get())
     }
 
@@ -197,11 +203,26 @@ impl Local {
         transaction.commit().unwrap();
     }
 
-    fn submit(&self, job: Job) -> Result<Committed, Fault> {
+    /// Makes it a file in which nobody counted who is pinned to what.
+    #[cfg(test)]
+    pub(super) fn forget_pins(&self) {
+        let transaction = self.database.begin_write().unwrap();
+        tables::Writable::new(&transaction).pins().unwrap().retain(|_, _| false).unwrap();
+        tables::mark(&transaction, 2).unwrap();
+        transaction.commit().unwrap();
+    }
+
+    /// Nobody waits for changes any more.
+    pub(super) fn hush(&self) {
+        self.news.close();
+    }
+
+    fn submit(&self, job: Job) -> Result<Done, Fault> {
         let bytes = job.bytes();
         self.queue.submit(job, bytes, |batch| {
             let jobs: Vec<&Job> = batch.iter().map(|seat| &seat.job).collect();
             let answers = self.guarded(|| lock(&self.desk).run(&self.database, &jobs));
+            self.news.tell(answers.iter().flatten().zip(&jobs).flat_map(|(answer, job)| changed(answer, job)));
             answers.unwrap_or_else(|fault| {
                 // Whatever stopped a batch as a whole, nothing more is written: what the pages hold is not known.
                 let fault = self.broken.get_or_init(|| fault);
@@ -214,7 +235,8 @@ impl Local {
         let heads = reading.heads()?;
         let index = if query.unfinished { reading.unfinished()? } else { reading.starts()? };
         let mut found = Vec::new();
-        for entry in index.iter()?.rev() {
+        let end = query.after.map_or([u8::MAX; 24], |(start, session)| tables::time_key(start, session));
+        for entry in index.range::<&[u8; 24]>(..&end)?.rev() {
             if found.len() >= query.limit {
                 break;
             }
@@ -328,10 +350,23 @@ fn verify(database: &Database, place: &str) -> Result<Ledger, Trouble> {
     reading.blobs()?;
     reading.unfinished()?;
     reading.due()?;
-    let ledger = reading.meta()?.get_owned(tables::LEDGER)?;
+    if version >= format::COUNTED_VERSION {
+        reading.pins()?;
+        reading.pruned()?;
+    }
+    let ledger = reading.meta()?.get_owned(tables::LEDGER)?.map(|record| record.value().to_vec());
     drop(reading);
-    if let Some(record) = ledger {
-        let body = format::unwrap(record.value(), &|| format!("what the store `{place}` says of its log"))?;
+    let ledger = ledger_of(database, place, (version, ledger))?;
+    if version < format::COUNTED_VERSION {
+        upkeep::count_pins(database)?;
+    }
+    Ok(ledger)
+}
+
+/// What the file says of its log; one of a time before there was a log gets a name.
+fn ledger_of(database: &Database, place: &str, (version, kept): (u32, Option<Vec<u8>>)) -> Result<Ledger, Trouble> {
+    if let Some(record) = kept {
+        let body = format::unwrap(&record, &|| format!("what the store `{place}` says of its log"))?;
         return Ledger::read(body).map_err(|broken| trouble::damaged(place, &broken.to_string()).into());
     }
     if version >= format::LOGGED_VERSION {
@@ -471,7 +506,44 @@ impl Store for Local {
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
         let job = Job::change(change)?;
         bounded("a change", job.bytes(), CHANGE_BYTES_MAX)?;
-        self.submit(job)
+        match self.submit(job)? {
+            Done::Committed(committed) => Ok(committed),
+            Done::Taken(_) => Ok(Committed::Conflict),
+        }
+    }
+
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
+        let mut taken = Vec::new();
+        for some in records.chunks(PRUNED_AT_ONCE_MAX) {
+            if let Done::Taken(more) = self.submit(Job::Prune(some.iter().map(Taking::of).collect()))? {
+                taken.extend(more);
+            }
+        }
+        Ok(taken)
+    }
+
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault> {
+        self.guarded(|| {
+            let row = self.reading()?.pruned()?.get_owned(&session.to_bytes())?;
+            Ok(row.map(|row| provenance::read_pruned(row.value(), session)).transpose()?)
+        })
+    }
+
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault> {
+        self.guarded(|| {
+            let first = after.map_or(Bound::Unbounded, |session| Bound::Excluded(session.to_bytes()));
+            let table = self.reading()?.pruned()?;
+            let mut found = Vec::new();
+            for entry in table.range::<&[u8; 16]>((first.as_ref(), Bound::Unbounded))?.take(limit) {
+                let (key, record) = entry?;
+                found.push(provenance::read_pruned(record.value(), SessionId::from_bytes(*key.value()))?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault> {
+        Ok(self.news.after(after, wait))
     }
 
     fn report(&self) -> Result<Report, Fault> {
@@ -483,8 +555,20 @@ impl Store for Local {
                 bytes: [&self.gauge, &self.log_gauge].iter().map(|gauge| gauge.length.load(Ordering::Relaxed)).sum(),
                 sessions: reading.heads()?.len()?,
                 unfinished: reading.unfinished()?.len()?,
+                lines: reading.lines()?.len()?,
+                contents: reading.blobs()?.len()?,
+                pruned: reading.pruned()?.len()?,
             })
         })
+    }
+}
+
+/// The sessions that a job has changed.
+fn changed(answer: &Result<Done, Fault>, job: &Job) -> Vec<SessionId> {
+    match (answer, job) {
+        (Ok(Done::Committed(Committed::Done)), Job::Change(change)) => vec![change.session()],
+        (Ok(Done::Taken(taken)), _) => taken.clone(),
+        (Ok(Done::Committed(_)) | Err(_), _) => Vec::new(),
     }
 }
 

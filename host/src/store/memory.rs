@@ -1,14 +1,20 @@
 //! Sessions in this process's memory only, for `--ephemeral`: no database, nothing that a commit waits for.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::{Change, Committed, Fault, Limit, Listed, Query, Report, Store};
-use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use super::news::News;
+use super::{Change, Changes, Committed, Fault, Limit, Listed, Mark, Query, Report, Store};
+use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 
 /// A store that ends with its process.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<Kept>);
+pub(super) struct Memory {
+    kept: Mutex<Kept>,
+    news: News,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -17,6 +23,7 @@ struct Kept {
     unfinished: BTreeSet<(Millis, SessionId)>,
     due: BTreeSet<(Millis, SessionId)>,
     content: HashMap<Digest, Arc<[u8]>>,
+    pruned: BTreeMap<SessionId, Pruned>,
 }
 
 #[derive(Debug)]
@@ -29,7 +36,7 @@ struct Session {
 
 impl Memory {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,7 +79,9 @@ impl Store for Memory {
     fn list(&self, query: &Query) -> Result<Vec<Listed>, Fault> {
         let kept = self.kept();
         let index = if query.unfinished { &kept.unfinished } else { &kept.by_start };
-        let heads = index.iter().rev().filter_map(|(_, id)| kept.sessions.get(id)).map(|s| &s.head);
+        let end = query.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let heads =
+            index.range((Bound::Unbounded, end)).rev().filter_map(|(_, id)| kept.sessions.get(id)).map(|s| &s.head);
         let fitting = heads.filter(|head| fits(query, head)).take(query.limit);
         Ok(fitting.map(|head| Listed::Head(Box::new(Head { state: String::new(), ..head.clone() }))).collect())
     }
@@ -98,8 +107,42 @@ impl Store for Memory {
             let sent_before = before.is_some_and(|s| s.holds(&change));
             return Ok(if sent_before { Committed::Done } else { Committed::Conflict });
         }
-        kept.apply(change);
+        let inherited = change.inherit.map(|inherit| kept.beginning(inherit.from, inherit.lines, inherit.memories));
+        let inherited = match inherited {
+            Some(None) => return Ok(Committed::Conflict),
+            found => found.flatten().unwrap_or_default(),
+        };
+        let session = change.head.session;
+        kept.apply(change, inherited);
+        drop(kept);
+        self.news.tell([session]);
         Ok(Committed::Done)
+    }
+
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
+        let mut kept = self.kept();
+        let fitting = |kept: &Kept, record: &&Pruned| {
+            kept.sessions.get(&record.session).is_some_and(|s| s.head.lines == record.lines)
+        };
+        let records: Vec<&Pruned> = records.iter().filter(|record| fitting(&kept, record)).collect();
+        records.iter().for_each(|record| kept.take(record));
+        let taken: Vec<SessionId> = records.iter().map(|record| record.session).collect();
+        drop(kept);
+        self.news.tell(taken.iter().copied());
+        Ok(taken)
+    }
+
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault> {
+        Ok(self.kept().pruned.get(&session).cloned())
+    }
+
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault> {
+        let first = after.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok(self.kept().pruned.range((first, Bound::Unbounded)).take(limit).map(|(_, record)| record.clone()).collect())
+    }
+
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault> {
+        Ok(self.news.after(after, wait))
     }
 
     fn report(&self) -> Result<Report, Fault> {
@@ -110,6 +153,9 @@ impl Store for Memory {
             bytes: 0,
             sessions: kept.sessions.len() as u64,
             unfinished: kept.unfinished.len() as u64,
+            lines: kept.sessions.values().map(|session| session.head.lines).sum(),
+            contents: kept.content.len() as u64,
+            pruned: kept.pruned.len() as u64,
         })
     }
 }
@@ -124,13 +170,34 @@ fn fits(query: &Query, head: &Head) -> bool {
 impl Session {
     /// Whether this very change was committed before.
     fn holds(&self, change: &Change) -> bool {
-        let from = usize::try_from(change.expected).unwrap_or(usize::MAX);
+        let from = change.expected + change.inherit.map_or(0, |inherit| inherit.lines);
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
         !change.lines.is_empty() && self.lines.get(from..).is_some_and(|rest| rest.starts_with(&change.lines))
     }
 }
 
 impl Kept {
-    fn apply(&mut self, change: Change) {
+    /// The beginning of a session that is there.
+    fn beginning(&self, from: SessionId, lines: u64, memories: u32) -> Option<(Vec<Line>, Vec<String>)> {
+        let from = self.sessions.get(&from)?;
+        let lines = from.lines.get(..usize::try_from(lines).ok()?)?.to_vec();
+        Some((lines, from.memories.get(..usize::try_from(memories).ok()?)?.to_vec()))
+    }
+
+    /// Takes a session out. What it is pinned to goes with the process.
+    fn take(&mut self, record: &Pruned) {
+        if let Some(session) = self.sessions.remove(&record.session) {
+            let at = (session.head.started, record.session);
+            self.by_start.remove(&at);
+            self.unfinished.remove(&at);
+            if let Some(due) = session.due {
+                self.due.remove(&(due, record.session));
+            }
+        }
+        self.pruned.insert(record.session, record.clone());
+    }
+
+    fn apply(&mut self, change: Change, (begun, remembered): (Vec<Line>, Vec<String>)) {
         let Change { head, lines, memories, due, .. } = change;
         let id = head.session;
         let at = (head.started, id);
@@ -142,8 +209,8 @@ impl Kept {
         }
         let session = self.sessions.entry(id).or_insert_with(|| Session {
             head: head.clone(),
-            lines: Vec::new(),
-            memories: Vec::new(),
+            lines: begun,
+            memories: remembered,
             due: None,
         });
         if session.due != due {

@@ -15,11 +15,14 @@ mod limits;
 mod local;
 mod log;
 mod memory;
+mod news;
 #[cfg(unix)]
 mod owner;
 mod presence;
 #[cfg(unix)]
 mod protocol;
+mod provenance;
+mod prune;
 mod queue;
 #[cfg(unix)]
 mod shared;
@@ -29,6 +32,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +40,8 @@ use std::time::Duration;
 
 pub use local::{Expect, Local};
 
-use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
+pub use news::{Changes, Mark};
 
 /// What a store can do. All of it is synchronous and may block on the disk; nothing is held between two calls.
 pub trait Store: Send + Sync + std::fmt::Debug {
@@ -61,6 +66,15 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn host(&self) -> Result<u64, Fault>;
     /// Whether the host of that number still runs.
     fn alive(&self, host: u64) -> bool;
+    /// Takes sessions out, each in one transaction with the record that is kept of it, and content that no other session is
+    /// pinned to. Left alone is one that has another number of lines than its record says. Returns those that were taken.
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault>;
+    /// The record of a session that was pruned.
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault>;
+    /// Records of pruned sessions, by session, after this one, at most so many.
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault>;
+    /// Which sessions changed since a mark, in any process; waits until there is one, at most so long (and a second).
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault>;
     /// Leaves the store in order before the process ends; what is called afterwards is a fault. Without it nothing is lost,
     /// but the next start has to look at the whole file.
     fn close(&self) {}
@@ -88,6 +102,8 @@ pub struct Query {
     pub workflow: Option<String>,
     /// Only those without an outcome.
     pub unfinished: bool,
+    /// Only those that come after this one, named by its start: where the page before ended.
+    pub after: Option<(Millis, SessionId)>,
     /// At most so many.
     pub limit: usize,
 }
@@ -106,8 +122,10 @@ pub enum Listed {
 pub struct Change {
     /// How many lines the session has before the change; 0 creates it.
     pub expected: u64,
-    /// The head after it. `head.lines` is `expected + lines.len()`.
+    /// The head after it. `head.lines` is `expected` and what is inherited and `lines.len()`.
     pub head: Head,
+    /// What a session that is created begins with, taken from another one in the same transaction.
+    pub inherit: Option<Inherit>,
     /// The lines that are appended.
     pub lines: Vec<Line>,
     /// The memories that are appended.
@@ -116,14 +134,28 @@ pub struct Change {
     pub due: Option<Millis>,
 }
 
+/// The beginning of one session that another one begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inherit {
+    /// Whose it is.
+    pub from: SessionId,
+    /// How many of its lines.
+    pub lines: u64,
+    /// How many of its memories.
+    pub memories: u32,
+}
+
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Committed {
     /// It is durable. Also the answer when this very change (same chain) had been committed before: a caller that lost
     /// its connection may send it again.
     Done,
-    /// The session is elsewhere by now: nothing was written.
+    /// The session is elsewhere by now, or what it inherits is: nothing was written.
     Conflict,
+    /// What the new session is pinned to was dropped with the last session that needed it: nothing was written. Keep it
+    /// again, then commit again.
+    Dropped,
 }
 
 /// Sizes and the like.
@@ -139,6 +171,12 @@ pub struct Report {
     pub sessions: u64,
     /// How many of them have no outcome.
     pub unfinished: u64,
+    /// How many journal lines.
+    pub lines: u64,
+    /// How many definitions and plugins.
+    pub contents: u64,
+    /// How many sessions were pruned.
+    pub pruned: u64,
 }
 
 /// The store cannot do what was asked: an operator's matter.
@@ -261,6 +299,15 @@ fn at(directory: PathBuf, options: Options) -> Result<Arc<dyn Store>, Fault> {
 #[cfg(not(unix))]
 fn at(directory: PathBuf, options: Options) -> Result<Arc<dyn Store>, Fault> {
     Ok(Arc::new(Local::open(&directory::database(&directory), &options)?))
+}
+
+/// Gives room that nothing uses back to the disk, and returns the file's size before and after. Nobody else may work on the
+/// data directory meanwhile: a fault says who does.
+pub fn compact(directory: &Path, options: &Options) -> Result<(u64, u64), Fault> {
+    let directory = directory::enter(directory)?;
+    #[cfg(unix)]
+    let _lock = shared::alone(&directory)?;
+    upkeep::compact(&directory::database(&directory), options)
 }
 
 /// A store that is gone with the process.

@@ -94,6 +94,7 @@ impl Drop for Owner {
             }
             let _ = std::fs::remove_file(socket::path(&self.directory));
         }
+        self.house.local.hush();
         let leaving = std::mem::take(&mut lock(&self.house.guests).present);
         for guest in leaving.values() {
             let _ = guest.stream.shutdown(std::net::Shutdown::Both);

@@ -3,12 +3,14 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::codec::{Broken, Reader, Writer};
 use super::format::{put_head, take_head};
 use super::limits::FRAME_BYTES_MAX;
-use super::{Change, Committed, Fault, Limit, Listed, Query, Report, Store};
-use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use super::provenance::{put_inherit, put_pruned, take_inherit, take_pruned};
+use super::{Change, Changes, Committed, Fault, Limit, Listed, Mark, Query, Report, Store};
+use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 
 /// Changes with every change of a frame's meaning.
 const VERSION: u64 = 2;
@@ -97,6 +99,10 @@ pub(super) enum Call {
     Keep(Arc<[u8]>),
     Commit(Box<Change>),
     Report,
+    Prune(Vec<Pruned>),
+    Pruned(SessionId),
+    PrunedAfter(Option<SessionId>, usize),
+    Changes(Option<Mark>, u64),
 }
 
 /// What an operation gives.
@@ -111,12 +117,15 @@ pub(super) enum Reply {
     Keep(Digest),
     Commit(Committed),
     Report(Report),
+    Taken(Vec<SessionId>),
+    Pruned(Vec<Pruned>),
+    Changes(Changes),
 }
 
 impl Call {
     /// Whether it waits for the disk.
     pub(super) fn syncs(&self) -> bool {
-        matches!(self, Self::Keep(_) | Self::Commit(_))
+        matches!(self, Self::Keep(_) | Self::Commit(_) | Self::Prune(_))
     }
 
     /// Carries it out.
@@ -131,6 +140,10 @@ impl Call {
             Self::Keep(bytes) => Reply::Keep(store.keep(&bytes)?),
             Self::Commit(change) => Reply::Commit(store.commit(*change)?),
             Self::Report => Reply::Report(store.report()?),
+            Self::Prune(records) => Reply::Taken(store.prune(&records)?),
+            Self::Pruned(session) => Reply::Pruned(store.pruned(session)?.into_iter().collect()),
+            Self::PrunedAfter(after, limit) => Reply::Pruned(store.pruned_after(after, limit)?),
+            Self::Changes(after, wait) => Reply::Changes(store.changes(after, Duration::from_millis(wait))?),
         })
     }
 
@@ -177,6 +190,24 @@ impl Call {
                 put_change(&mut writer, change);
             }
             Self::Report => writer.byte(9),
+            Self::Prune(records) => {
+                writer.byte(10);
+                writer.many(records, put_pruned);
+            }
+            Self::Pruned(session) => {
+                writer.byte(11);
+                writer.exact(&session.to_bytes());
+            }
+            Self::PrunedAfter(after, limit) => {
+                writer.byte(12);
+                writer.maybe(*after, |writer, session| writer.exact(&session.to_bytes()));
+                writer.number(*limit as u64);
+            }
+            Self::Changes(after, wait) => {
+                writer.byte(13);
+                writer.maybe(after.as_ref(), put_mark);
+                writer.number(*wait);
+            }
         }
         writer.0
     }
@@ -197,6 +228,10 @@ impl Call {
             7 => Self::Keep(Arc::from(reader.bytes()?)),
             8 => Self::Commit(Box::new(take_change(&mut reader)?)),
             9 => Self::Report,
+            10 => Self::Prune(reader.many(take_pruned)?),
+            11 => Self::Pruned(session(&mut reader)?),
+            12 => Self::PrunedAfter(reader.maybe(session)?, reader.size()?),
+            13 => Self::Changes(reader.maybe(take_mark)?, reader.number()?),
             _ => return Err(Broken("no such operation")),
         };
         reader.end()?;
@@ -208,11 +243,24 @@ fn session(reader: &mut Reader<'_>) -> Result<SessionId, Broken> {
     reader.exact().map(SessionId::from_bytes)
 }
 
+fn put_mark(writer: &mut Writer, mark: &Mark) {
+    writer.number(mark.epoch);
+    writer.number(mark.count);
+}
+
+fn take_mark(reader: &mut Reader<'_>) -> Result<Mark, Broken> {
+    Ok(Mark { epoch: reader.number()?, count: reader.number()? })
+}
+
 fn put_query(writer: &mut Writer, query: &Query) {
     for wish in [&query.owner, &query.interpreter, &query.workflow] {
         writer.maybe(wish.as_deref(), Writer::text);
     }
     writer.flag(query.unfinished);
+    writer.maybe(query.after, |writer, (start, session)| {
+        writer.number(start);
+        writer.exact(&session.to_bytes());
+    });
     writer.number(query.limit as u64);
 }
 
@@ -222,6 +270,7 @@ fn take_query(reader: &mut Reader<'_>) -> Result<Query, Broken> {
         interpreter: reader.maybe(Reader::text)?,
         workflow: reader.maybe(Reader::text)?,
         unfinished: reader.flag()?,
+        after: reader.maybe(|reader| Ok((reader.number()?, session(reader)?)))?,
         limit: reader.size()?,
     })
 }
@@ -229,6 +278,7 @@ fn take_query(reader: &mut Reader<'_>) -> Result<Query, Broken> {
 fn put_change(writer: &mut Writer, change: &Change) {
     writer.number(change.expected);
     put_head(writer, &change.head);
+    writer.maybe(change.inherit.as_ref(), put_inherit);
     writer.many(&change.lines, |writer, line| writer.bytes(line));
     writer.many(&change.memories, |writer, memory| writer.text(memory));
     writer.maybe(change.due, Writer::number);
@@ -238,6 +288,7 @@ fn take_change(reader: &mut Reader<'_>) -> Result<Change, Broken> {
     Ok(Change {
         expected: reader.number()?,
         head: take_head(reader)?,
+        inherit: reader.maybe(take_inherit)?,
         lines: reader.many(|reader| reader.bytes().map(Arc::from))?,
         memories: reader.many(Reader::text)?,
         due: reader.maybe(Reader::number)?,
@@ -303,15 +354,34 @@ fn put_reply(writer: &mut Writer, reply: &Reply) {
         }
         Reply::Commit(committed) => {
             writer.byte(8);
-            writer.flag(*committed == Committed::Done);
+            writer.byte(match committed {
+                Committed::Conflict => 0,
+                Committed::Done => 1,
+                Committed::Dropped => 2,
+            });
         }
         Reply::Report(report) => {
             writer.byte(9);
             writer.text(&report.place);
             writer.text(&report.role);
             writer.number(report.bytes);
-            writer.number(report.sessions);
-            writer.number(report.unfinished);
+            for number in [report.sessions, report.unfinished, report.lines, report.contents, report.pruned] {
+                writer.number(number);
+            }
+        }
+        Reply::Taken(sessions) => {
+            writer.byte(10);
+            writer.many(sessions, |writer, session| writer.exact(&session.to_bytes()));
+        }
+        Reply::Pruned(records) => {
+            writer.byte(11);
+            writer.many(records, put_pruned);
+        }
+        Reply::Changes(changes) => {
+            writer.byte(12);
+            put_mark(writer, &changes.mark);
+            writer.many(&changes.sessions, |writer, session| writer.exact(&session.to_bytes()));
+            writer.flag(changes.missed);
         }
     }
 }
@@ -325,13 +395,28 @@ fn take_reply(tag: u8, reader: &mut Reader<'_>) -> Result<Reply, Broken> {
         5 => Reply::Due(reader.many(session)?),
         6 => Reply::Blob(reader.maybe(Reader::bytes)?.map(Arc::from)),
         7 => Reply::Keep(Digest(reader.exact()?)),
-        8 => Reply::Commit(if reader.flag()? { Committed::Done } else { Committed::Conflict }),
+        8 => Reply::Commit(match reader.byte()? {
+            0 => Committed::Conflict,
+            1 => Committed::Done,
+            2 => Committed::Dropped,
+            _ => return Err(Broken("no such answer to a change")),
+        }),
         9 => Reply::Report(Report {
             place: reader.text()?,
             role: reader.text()?,
             bytes: reader.number()?,
             sessions: reader.number()?,
             unfinished: reader.number()?,
+            lines: reader.number()?,
+            contents: reader.number()?,
+            pruned: reader.number()?,
+        }),
+        10 => Reply::Taken(reader.many(session)?),
+        11 => Reply::Pruned(reader.many(take_pruned)?),
+        12 => Reply::Changes(Changes {
+            mark: take_mark(reader)?,
+            sessions: reader.many(session)?,
+            missed: reader.flag()?,
         }),
         _ => return Err(Broken("no such answer")),
     })

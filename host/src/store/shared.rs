@@ -6,16 +6,16 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::follower::{Follower, Miss, holder};
-use super::limits::{ELECTION_MAX, ELECTION_PAUSE, RESENDS_MAX};
+use super::limits::{ELECTION_MAX, ELECTION_PAUSE, PRUNED_AT_ONCE_MAX, RESENDS_MAX};
 use super::owner::Owner;
 use super::presence::{self, Presence};
 use super::protocol::{Call, Reply};
 use super::queue::lock;
-use super::{Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store, directory};
-use crate::session::model::{Digest, Head, Line, Millis, SessionId};
+use super::{Change, Changes, Committed, Fault, Limit, Listed, Mark, Options, Query, Report, Store, directory};
+use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 use crate::waiting::{may_block, may_block_briefly};
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
@@ -126,6 +126,14 @@ fn settle(directory: &Path, options: &Options) -> Result<Role, Fault> {
     }
 }
 
+/// The lock, or who has it.
+pub(super) fn alone(directory: &Path) -> Result<File, Fault> {
+    claim(directory)?.ok_or_else(|| {
+        let (process, shown) = (holder(directory), directory.display());
+        Fault::Owner(format!("{process} works on the store in `{shown}`; end it, then try again"))
+    })
+}
+
 /// The lock, if nobody has it.
 fn claim(directory: &Path) -> Result<Option<File>, Fault> {
     let path = lock_path(directory);
@@ -199,6 +207,32 @@ impl Store for Shared {
             return odd();
         };
         Ok(committed)
+    }
+
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
+        let mut taken = Vec::new();
+        // Each some in a frame of their own, so that no number of them is too large for one.
+        for some in records.chunks(PRUNED_AT_ONCE_MAX) {
+            let Reply::Taken(more) = self.call(Call::Prune(some.to_vec()))? else { return odd() };
+            taken.extend(more);
+        }
+        Ok(taken)
+    }
+
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault> {
+        let Reply::Pruned(found) = self.call(Call::Pruned(session))? else { return odd() };
+        Ok(found.into_iter().next())
+    }
+
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault> {
+        let Reply::Pruned(found) = self.call(Call::PrunedAfter(after, limit))? else { return odd() };
+        Ok(found)
+    }
+
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault> {
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let Reply::Changes(changes) = may_block(|| self.call(Call::Changes(after, wait)))? else { return odd() };
+        Ok(changes)
     }
 
     fn report(&self) -> Result<Report, Fault> {

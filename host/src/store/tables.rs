@@ -24,6 +24,10 @@ const STARTS: TableDefinition<'static, Key<24>, Bytes> = TableDefinition::new("s
 const UNFINISHED: TableDefinition<'static, Key<24>, Bytes> = TableDefinition::new("unfinished");
 /// due time, session.
 const DUE: TableDefinition<'static, Key<24>, ()> = TableDefinition::new("due");
+/// SHA-256 -> how many sessions are pinned to that content, eight bytes big-endian.
+const PINS: TableDefinition<'static, Key<32>, Bytes> = TableDefinition::new("pins");
+/// session -> what is kept of it after it was pruned.
+const PRUNED: TableDefinition<'static, Key<16>, Bytes> = TableDefinition::new("pruned");
 /// `format` -> version of the file, four bytes big-endian; `log` -> the ledger.
 const META: TableDefinition<'static, &str, Bytes> = TableDefinition::new("meta");
 
@@ -81,6 +85,8 @@ pub(super) struct Writable<'t> {
     starts: Option<Table<'t, Key<24>, Bytes>>,
     unfinished: Option<Table<'t, Key<24>, Bytes>>,
     due: Option<Table<'t, Key<24>, ()>>,
+    pins: Option<Table<'t, Key<32>, Bytes>>,
+    pruned: Option<Table<'t, Key<16>, Bytes>>,
 }
 
 macro_rules! opened_when_wanted {
@@ -97,7 +103,8 @@ macro_rules! opened_when_wanted {
 impl<'t> Writable<'t> {
     pub(super) fn new(transaction: &'t WriteTransaction) -> Self {
         let (heads, lines, memories, blobs) = (None, None, None, None);
-        Self { transaction, heads, lines, memories, blobs, starts: None, unfinished: None, due: None }
+        let (starts, unfinished, due, pins, pruned) = (None, None, None, None, None);
+        Self { transaction, heads, lines, memories, blobs, starts, unfinished, due, pins, pruned }
     }
 
     /// Opens all of them, so that they are there.
@@ -109,6 +116,8 @@ impl<'t> Writable<'t> {
         self.starts()?;
         self.unfinished()?;
         self.due()?;
+        self.pins()?;
+        self.pruned()?;
         Ok(())
     }
 
@@ -120,6 +129,8 @@ impl<'t> Writable<'t> {
         starts: STARTS, Key<24>, Bytes;
         unfinished: UNFINISHED, Key<24>, Bytes;
         due: DUE, Key<24>, ();
+        pins: PINS, Key<32>, Bytes;
+        pruned: PRUNED, Key<16>, Bytes;
     }
 }
 
@@ -172,6 +183,14 @@ impl Readable {
 
     pub(super) fn due(&self) -> Result<ReadOnlyTable<Key<24>, ()>, TableError> {
         self.0.open_table(DUE)
+    }
+
+    pub(super) fn pins(&self) -> Result<ReadOnlyTable<Key<32>, Bytes>, TableError> {
+        self.0.open_table(PINS)
+    }
+
+    pub(super) fn pruned(&self) -> Result<ReadOnlyTable<Key<16>, Bytes>, TableError> {
+        self.0.open_table(PRUNED)
     }
 
     pub(super) fn meta(&self) -> Result<ReadOnlyTable<&'static str, Bytes>, TableError> {

@@ -6,13 +6,16 @@ mod format;
 mod local;
 #[cfg(unix)]
 mod protocol;
+mod prune;
 #[cfg(unix)]
 mod shared;
 
 use std::sync::Arc;
 
 use super::{Change, Committed, Fault, Limit, Listed, Query, Store};
-use crate::session::model::{Digest, Failure, Head, Line, OpenRequest, Parent, Sent, SessionId, Standing};
+use crate::session::model::{
+    Digest, Failure, Fork, Gap, Head, Line, OpenRequest, Parent, Pruned, Seal, Sent, SessionId, Standing,
+};
 
 pub(super) const ALL: Limit = Limit { lines: usize::MAX, bytes: usize::MAX };
 
@@ -47,6 +50,8 @@ pub(super) fn head(session: SessionId, started: u64) -> Head {
         current: vec!["check".to_owned(), "disk".to_owned()],
         outcome: None,
         parent: None,
+        fork: None,
+        seal: None,
     }
 }
 
@@ -63,7 +68,7 @@ pub(super) fn next(before: &Head, texts: &[&str]) -> Change {
     head.chain = lines.iter().fold(head.chain, |chain, line| Digest::of_parts(&[&chain.0, line]));
     head.changed += 1;
     let memories = texts.iter().map(|text| format!("memory of {text}")).collect();
-    Change { expected: before.lines, head, lines, memories, due: None }
+    Change { expected: before.lines, head, inherit: None, lines, memories, due: None }
 }
 
 pub(super) fn commit(store: &dyn Store, change: Change) -> Head {
@@ -95,4 +100,29 @@ pub(super) fn texts(lines: &[Line]) -> Vec<String> {
 
 pub(super) fn is_damage(fault: &Fault) -> bool {
     matches!(fault, Fault::Damaged { .. } | Fault::Unreadable { .. })
+}
+
+/// What is kept of a session that is gone.
+pub(super) fn pruned(session: SessionId) -> Pruned {
+    Pruned {
+        session,
+        owner: "ops".to_owned(),
+        interpreter: "trees".to_owned(),
+        workflow: "restart-database".to_owned(),
+        started: 1_700_000_000_000,
+        changed: 1_700_000_000_500,
+        standing: "ended".to_owned(),
+        lines: 1,
+        chain: Digest::of(b"chain"),
+        at: 1_700_000_000_900,
+        seal: Some(seal()),
+    }
+}
+
+pub(super) fn seal() -> Seal {
+    Seal { key: [7; 32], lines: 9, gaps: vec![Gap { from: 2, to: 300 }], signature: [9; 64] }
+}
+
+pub(super) fn fork() -> Fork {
+    Fork { from: id(1), seq: 3, lines: 4, root: id(2), root_started: 5 }
 }

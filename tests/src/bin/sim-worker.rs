@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use wfhost::catalogue::Plugins;
 use wfhost::clock::System;
 use wfhost::plugin::{Runtime, RuntimeOptions};
-use wfhost::session::model::{Digest, Head, Line, Millis, SessionId};
+use wfhost::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 use wfhost::session::{Advanced, Caller, Host, HostOptions, Instead};
-use wfhost::store::{self, Change, Committed, Fault, Limit, Listed, Options, Query, Report, Store};
+use wfhost::store::{self, Change, Changes, Committed, Fault, Limit, Listed, Mark, Options, Query, Report, Store};
 
 const ALL: Limit = Limit { lines: 10_000, bytes: usize::MAX };
 
@@ -98,6 +98,18 @@ impl Store for Planted {
             Plant::EarlyReply => Ok(self.early(change)),
             Plant::LostCompare => self.forced(change),
         }
+    }
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
+        self.inner.prune(records)
+    }
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault> {
+        self.inner.pruned(session)
+    }
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault> {
+        self.inner.pruned_after(after, limit)
+    }
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault> {
+        self.inner.changes(after, wait)
     }
     fn report(&self) -> Result<Report, Fault> {
         self.inner.report()

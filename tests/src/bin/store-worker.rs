@@ -57,6 +57,8 @@ fn begin(session: SessionId) -> Head {
         current: Vec::new(),
         outcome: None,
         parent: None,
+        fork: None,
+        seal: None,
     }
 }
 
@@ -66,7 +68,14 @@ fn next(before: &Head, text: &str) -> Change {
     head.lines += 1;
     head.memories += 1;
     head.chain = Digest::of_parts(&[&before.chain.0, &line]);
-    Change { expected: before.lines, head, lines: vec![line], memories: vec![text.to_owned()], due: None }
+    Change {
+        expected: before.lines,
+        head,
+        inherit: None,
+        lines: vec![line],
+        memories: vec![text.to_owned()],
+        due: None,
+    }
 }
 
 fn current(store: &dyn Store, session: SessionId) -> Outcome<Head> {
@@ -111,7 +120,7 @@ fn write(store: &dyn Store, session: SessionId, ended: &AtomicBool) -> Outcome<(
         let begun = Instant::now();
         match store.commit(change) {
             Ok(Committed::Done) => say(&format!("acked {session} {} {}", head.lines, begun.elapsed().as_micros())),
-            Ok(Committed::Conflict) => say(&format!("conflict {session} {}", head.lines)),
+            Ok(Committed::Conflict | Committed::Dropped) => say(&format!("conflict {session} {}", head.lines)),
             Err(fault) => say(&format!("fault {fault}")),
         }
         let stored = current(store, session)?;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::waits::waits;
 use super::{Found, Named, parsed};
+use crate::cli::signing::Signing;
 use crate::cli::{code, print};
 use crate::plugin::contract::{Failure, Mishap, Reply, Source};
 use crate::session::line::LineRow;
@@ -36,11 +37,13 @@ pub(super) struct Answer {
     /// VALUE is JSON, whatever the question wants.
     #[arg(long)]
     json_value: bool,
+    #[command(flatten)]
+    signing: Signing,
 }
 
 impl Answer {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Found { host, head } = self.named.find()?;
+        let Found { host, head } = self.named.find_to_write(&self.signing)?;
         let caller = Caller::operator();
         let request = self.asked(&head)?;
         if self.again {

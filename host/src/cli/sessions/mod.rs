@@ -2,10 +2,15 @@
 //! what it began with.
 
 mod answer;
+mod diff;
+mod export;
+mod fork;
 mod list;
-mod show;
+mod prune;
+pub(super) mod show;
 mod trace;
 mod waits;
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +22,7 @@ pub(super) use answer::wants_text;
 pub(super) use trace::joined;
 pub(super) use waits::{choices, waits};
 
+use super::signing::Signing;
 use super::{Data, place, print};
 use crate::session::Host;
 use crate::session::model::{Head, SessionId};
@@ -39,6 +45,18 @@ enum Command {
     Trace(trace::Trace),
     /// Answer what a session asks, as its operator. The journal says that it was you.
     Answer(answer::Answer),
+    /// Begin a new session from the past of another, at any entry.
+    Fork(fork::Fork),
+    /// Take old or named sessions out of the store. A dry run unless told otherwise.
+    Prune(prune::Prune),
+    /// Compare two sessions: where their ways part, which answers differ, where they ended.
+    Diff(diff::Diff),
+    /// Show what happens as it happens, whichever process does it.
+    Watch(watch::Watch),
+    /// Write sessions down as JSON lines for another place, or as a walk for `wfhost test`.
+    Export(export::Export),
+    /// Take in what `export --jsonl` wrote, after it was verified.
+    Import(export::Import),
 }
 
 impl Sessions {
@@ -48,6 +66,12 @@ impl Sessions {
             Command::Show(command) => command.run(),
             Command::Trace(command) => command.run(),
             Command::Answer(command) => command.run(),
+            Command::Fork(command) => command.run(),
+            Command::Prune(command) => command.run(),
+            Command::Diff(command) => command.run(),
+            Command::Watch(command) => command.run(),
+            Command::Export(command) => command.run(),
+            Command::Import(command) => command.run(),
         }
     }
 }
@@ -70,6 +94,17 @@ struct Found {
 
 impl Named {
     fn find(&self) -> Result<Found> {
+        let (store, head) = self.head()?;
+        Ok(Found { host: place::bare_host(store, self.data.cache())?, head })
+    }
+
+    /// The same for a command that writes to it.
+    fn find_to_write(&self, signing: &Signing) -> Result<Found> {
+        let (store, head) = self.head()?;
+        Ok(Found { host: place::writing_host(store, self.data.cache(), signing)?, head })
+    }
+
+    fn head(&self) -> Result<(Arc<dyn Store>, Head)> {
         let Some(store) = self.data.store_if_there()? else {
             bail!(
                 "there is no session `{}`: the data folder `{}` does not exist",
@@ -85,12 +120,9 @@ impl Named {
                 self.data.folder()?.display()
             );
         };
-        Ok(Found { host: place::bare_host(Arc::clone(&store), self.data.cache())?, head })
+        Ok((store, head))
     }
 }
-
-/// LIMIT: sessions that a shortened id is looked for among, the newest.
-const LOOKED_AT_MAX: usize = 10_000;
 
 /// The session of an id, or the only one whose id begins so.
 pub(super) fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
@@ -103,8 +135,11 @@ pub(super) fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
         bail!("`{text}` is no session id: that is `{}` and 32 hex digits, or the beginning of it", SessionId::PREFIX);
     }
     let beginning = format!("{}{digits}", SessionId::PREFIX);
-    let all = store.list(&Query { limit: LOOKED_AT_MAX, ..Query::default() })?;
-    let fitting: Vec<SessionId> = all.iter().map(id).filter(|id| id.to_string().starts_with(&beginning)).collect();
+    let mut fitting: Vec<SessionId> = Vec::new();
+    each_page(store, &Query::default(), &mut |page| {
+        fitting.extend(page.iter().map(id).filter(|id| id.to_string().starts_with(&beginning)));
+        Ok(true)
+    })?;
     match fitting.as_slice() {
         [only] => Ok(*only),
         [] => bail!("no session's id begins with `{beginning}`; `wfhost sessions list --all` names them"),
@@ -121,7 +156,43 @@ pub(super) fn session(store: &dyn Store, text: &str) -> Result<SessionId> {
 
 /// Every session, newest first. One that cannot be read is among them.
 pub(super) fn every_session(store: &dyn Store) -> Result<Vec<SessionId>> {
-    Ok(store.list(&Query { limit: usize::MAX, ..Query::default() })?.iter().map(id).collect())
+    let mut all = Vec::new();
+    each_page(store, &Query::default(), &mut |page| {
+        all.extend(page.iter().map(id));
+        Ok(true)
+    })?;
+    Ok(all)
+}
+
+/// LIMIT: sessions of one page of a listing.
+const PAGE: usize = 500;
+
+/// A listing page by page, however long it is, until there is no more or `see` has enough.
+pub(super) fn each_page(
+    store: &dyn Store,
+    query: &Query,
+    see: &mut dyn FnMut(&[Listed]) -> Result<bool>,
+) -> Result<()> {
+    let mut query = Query { limit: PAGE, ..query.clone() };
+    // One that cannot be read tells no time to go on from, and so may come again on the next page.
+    let mut unreadable: Vec<SessionId> = Vec::new();
+    loop {
+        let mut page = store.list(&query)?;
+        let more = page.len() >= query.limit;
+        page.retain(|listed| matches!(listed, Listed::Head(_)) || !unreadable.contains(&id(listed)));
+        if !see(&page)? || !more {
+            return Ok(());
+        }
+        let last = page.iter().rev().find_map(|listed| match listed {
+            Listed::Head(head) => Some((head.started, head.session)),
+            Listed::Unreadable(..) => None,
+        });
+        unreadable.extend(page.iter().filter(|listed| matches!(listed, Listed::Unreadable(..))).map(id));
+        match last {
+            Some(last) => query.after = Some(last),
+            None => query.limit = query.limit.saturating_mul(4),
+        }
+    }
 }
 
 fn id(listed: &Listed) -> SessionId {
@@ -132,7 +203,7 @@ fn id(listed: &Listed) -> SessionId {
 }
 
 /// How a session stands, in a word or two.
-fn standing(head: &Head) -> String {
+pub(super) fn standing(head: &Head) -> String {
     match &head.outcome {
         None => "open".into(),
         Some(Ok(value)) => format!("ended: {}", print::cut(&outcome_shown(value), 60)),
@@ -152,6 +223,35 @@ fn outcome_shown(text: &str) -> String {
 /// A JSON text on one line.
 fn value_shown(text: &str) -> String {
     serde_json::from_str(text).map_or_else(|_| print::plain(text), |value| super::outline::inline(&value))
+}
+
+/// A head for tests of what is shown.
+#[cfg(test)]
+pub(super) fn tests_head() -> Head {
+    use crate::session::model::Digest;
+    Head {
+        session: SessionId::from_bits(7),
+        owner: String::new(),
+        interpreter: "i".into(),
+        plugin: Digest::default(),
+        definition: Digest::default(),
+        workflow: "w".into(),
+        started: 1,
+        changed: 1,
+        human_only: false,
+        lines: 0,
+        chain: Digest::default(),
+        entries: 0,
+        memories: 0,
+        window: 0,
+        state: "null".into(),
+        requests: Vec::new(),
+        current: Vec::new(),
+        outcome: None,
+        parent: None,
+        fork: None,
+        seal: None,
+    }
 }
 
 /// A JSON text as a value; what is none is kept as text.

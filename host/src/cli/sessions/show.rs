@@ -11,7 +11,8 @@ use super::waits::waits;
 use super::{Found, Named, parsed, standing};
 use crate::cli::{code, outline, print, time};
 use crate::clock::{Clock, System};
-use crate::session::line::LineRow;
+use crate::seal::PublicKey;
+use crate::session::line::{LineRow, TurnRow};
 use crate::session::model::Head;
 use crate::session::patch::{self, Patch};
 use crate::session::wire::{EntryRow, EventRow};
@@ -73,6 +74,12 @@ fn about(head: &Head) -> Vec<String> {
         ("definition", head.definition.to_string()),
         ("plugin", head.plugin.to_string()),
     ];
+    if let Some(fork) = head.fork {
+        rows.push(("forked from", format!("{} after entry {}", fork.from, fork.seq)));
+    }
+    if let Some(seal) = &head.seal {
+        rows.push(("sealed with", PublicKey(seal.key).to_string()));
+    }
     if head.human_only {
         rows.push(("questions", "for a person only".into()));
     }
@@ -126,6 +133,11 @@ fn headline(line: &LineRow) -> String {
     });
     let source = line.event.as_ref().map(|e| e.source.as_str()).unwrap_or("host");
     let event = line.event.as_ref().map(event_shown).unwrap_or_default();
+    if let Some(fork) = &line.fork {
+        let (n, at, via) = (line.n, time::stamp(line.at), via.unwrap_or_default());
+        let open = if fork.sends { ", what was open is carried out anew" } else { "" };
+        return format!("#{n:<3} {at}  fork{via}  of {} after entry {}{open}", print::plain(&fork.from), fork.seq);
+    }
     let what = match (&line.refusal, &line.note, &line.fault) {
         (Some(refusal), _, _) => format!(": {}", print::plain(&refusal.message)),
         (None, Some(note), _) => {
@@ -137,6 +149,86 @@ fn headline(line: &LineRow) -> String {
     };
     let (n, at, via, kind) = (line.n, time::stamp(line.at), via.unwrap_or_default(), kind(line));
     format!("#{n:<3} {at}  {source}{via}  {event}{kind}{what}")
+}
+
+/// A line for a log: number, time, who, and what it was. Without values only names: tools, nodes, codes, kinds.
+pub(in crate::cli) fn summary(line: &LineRow, values: bool) -> String {
+    let (who, what) = who_and_what(line, values);
+    format!("#{:<3} {}  {who}  {what}", line.n, time::stamp(line.at))
+}
+
+/// Who did what, in a few words.
+pub(in crate::cli) fn who_and_what(line: &LineRow, values: bool) -> (String, String) {
+    let source = line.event.as_ref().map_or("host", |event| event.source.as_str());
+    let via = line.by.as_ref().map(|by| {
+        let client = by.client.as_ref().map(|client| format!(" ({client})")).unwrap_or_default();
+        format!(" via {}{client}", by.channel)
+    });
+    let who = print::plain(&format!("{source}{}", via.unwrap_or_default()));
+    if let Some(fork) = &line.fork {
+        return (who, print::plain(&format!("fork of {} after entry {}", fork.from, fork.seq)));
+    }
+    let came = line.event.as_ref().map(|event| if values { event_shown(event) } else { event_named(event) });
+    let said = |text: &str| if values { format!(": {}", print::plain(text)) } else { String::new() };
+    let became = match (&line.refusal, &line.note, &line.fault) {
+        (Some(refusal), _, _) => format!("refused {}{}", print::plain(&refusal.code), said(&refusal.message)),
+        (None, Some(note), _) => format!("{}{}", print::plain(&note.kind), said(&note.detail.to_string())),
+        (None, None, Some(fault)) => format!("fault{}", said(fault)),
+        (None, None, None) => line.turn.as_ref().map(|turn| went(turn, values)).unwrap_or_default(),
+    };
+    (who, format!("{}{became}", came.unwrap_or_default()))
+}
+
+/// Which way a turn went.
+fn went(turn: &TurnRow, values: bool) -> String {
+    let steps = turn.entries.iter().map(|entry| {
+        let branch = entry.branch.as_ref().map(|branch| format!(" => {branch}")).unwrap_or_default();
+        print::plain(&format!("{}{branch}", entry.node))
+    });
+    let mut text = steps.collect::<Vec<_>>().join(", ");
+    if let Some(outcome) = &turn.outcome {
+        let end = outcome.failure.as_ref().map_or("ended", |failure| failure.kind.as_str());
+        let value =
+            outcome.value.as_ref().filter(|_| values).map(|value| format!(": {}", super::value_shown(value.get())));
+        text.push_str(&format!("; {}{}", print::plain(end), print::cut(&value.unwrap_or_default(), VALUE_MAX)));
+    }
+    text
+}
+
+/// What came in, by name alone.
+fn event_named(event: &EventRow) -> String {
+    let call = event.input.call.as_ref().or_else(|| event.input.recalled.as_ref().map(|r| &r.call));
+    let name = match (call, &event.input.reply) {
+        (Some(call), _) => call.tool.clone(),
+        (None, Some(reply)) => format!("reply [{}]", reply.request),
+        (None, None) => "open".to_owned(),
+    };
+    format!("{} -> ", print::cut(&print::plain(&name), VALUE_MAX))
+}
+
+/// How a session stands, without what it ended with.
+pub(in crate::cli) fn bare_standing(head: &Head) -> String {
+    match &head.outcome {
+        None => "open".into(),
+        Some(Ok(_)) => "ended".into(),
+        Some(Err(failure)) => failure.kind.clone(),
+    }
+}
+
+/// A line as JSON with names and codes only.
+pub(in crate::cli) fn without_values(line: &LineRow) -> Value {
+    let (_, what) = who_and_what(line, false);
+    let entries = line.entries().iter().map(|e| json!({"node": e.node, "kind": e.kind, "branch": e.branch}));
+    json!({
+        "n": line.n,
+        "at": time::stamp(line.at),
+        "kind": kind(line),
+        "source": line.event.as_ref().map(|event| event.source.clone()),
+        "by": line.by,
+        "what": what,
+        "code": line.refusal.as_ref().map(|refusal| refusal.code.clone()),
+        "entries": entries.collect::<Vec<_>>(),
+    })
 }
 
 /// What came in, shortly, and an arrow to what became of it.
@@ -156,11 +248,12 @@ fn event_shown(event: &EventRow) -> String {
 }
 
 fn kind(line: &LineRow) -> &'static str {
-    match (&line.turn, &line.refusal, &line.note, &line.fault) {
+    match (&line.turn, &line.refusal, &line.note, &line.fork) {
         (Some(_), _, _, _) => "turn",
         (None, Some(_), _, _) => "refusal",
         (None, None, Some(_), _) => "note",
-        (None, None, None, _) => "fault",
+        (None, None, None, Some(_)) => "fork",
+        (None, None, None, None) => "fault",
     }
 }
 

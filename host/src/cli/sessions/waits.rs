@@ -34,6 +34,9 @@ fn one(request: &OpenRequest) -> String {
         Some(NeedKind::Timer(at)) => format!("the time, {}", time::utc(at)),
         None => format!("something that this wfhost does not know: {}", print::plain(&request.need)),
     };
+    if request.standing == OpenRequest::WITHHELD {
+        return format!("{what}, inherited and not sent [{}]", print::plain(&request.id));
+    }
     let until = request.deadline.map(|at| format!(", until {}", time::utc(at))).unwrap_or_default();
     format!("{what}{until} [{}]", print::plain(&request.id))
 }

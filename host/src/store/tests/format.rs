@@ -44,6 +44,9 @@ fn records_are_as_they_were() {
     let mut done = full_head();
     done.outcome = Some(Ok("{\"restarted\":true}".to_owned()));
     check("session-done.hex", &records::row(&done, None));
+    let fork = Head { fork: Some(fork()), seal: Some(seal()), ..full_head() };
+    check("session-forked.hex", &records::row(&fork, None));
+    check("pruned.hex", &crate::store::provenance::pruned(&pruned(id(7))));
     check("line.hex", &records::wrap(b"{\"seq\":1,\"kind\":\"call\"}"));
     check("memory.hex", &records::wrap("the disk was full".as_bytes()));
     check("content.hex", &records::blob(b"a definition"));

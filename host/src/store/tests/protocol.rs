@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::protocol::{self, Call, Reply};
-use crate::store::{Report, codec};
+use crate::store::{Changes, Mark, Report, codec};
 
 fn calls() -> Vec<Call> {
     let query = Query { owner: Some("ops".to_owned()), unfinished: true, limit: 7, ..Query::default() };
@@ -17,12 +17,17 @@ fn calls() -> Vec<Call> {
         Call::Keep(Arc::from(&b"content"[..])),
         Call::Commit(Box::new(change)),
         Call::Report,
+        Call::Prune(vec![pruned(id(4))]),
+        Call::Pruned(id(4)),
+        Call::PrunedAfter(Some(id(4)), 5),
+        Call::Changes(Some(Mark { epoch: u64::MAX, count: 2 }), 3),
     ]
 }
 
 fn outcomes() -> Vec<Result<Reply, Fault>> {
     let text = || "words".to_owned();
-    let report = Report { place: text(), role: text(), bytes: 1, sessions: 2, unfinished: 3 };
+    let report =
+        Report { place: text(), role: text(), bytes: 1, sessions: 2, unfinished: 3, lines: 4, contents: 5, pruned: 6 };
     vec![
         Ok(Reply::Head(None)),
         Ok(Reply::Head(Some(Box::new(head(id(1), 5))))),
@@ -34,6 +39,10 @@ fn outcomes() -> Vec<Result<Reply, Fault>> {
         Ok(Reply::Keep(Digest::of(b"x"))),
         Ok(Reply::Commit(Committed::Done)),
         Ok(Reply::Commit(Committed::Conflict)),
+        Ok(Reply::Commit(Committed::Dropped)),
+        Ok(Reply::Taken(vec![id(4)])),
+        Ok(Reply::Pruned(vec![pruned(id(4))])),
+        Ok(Reply::Changes(Changes { mark: Mark::default(), sessions: vec![id(4)], missed: true })),
         Ok(Reply::Report(report)),
         Err(Fault::Directory { path: text(), reason: text() }),
         Err(Fault::Damaged { path: text(), reason: text() }),

@@ -1,0 +1,82 @@
+//! From a draft to the store: sealed, committed once, tried again where another process was faster. And what the store
+//! remembers for the next turn.
+
+use std::time::Instant;
+
+use super::fault::Fault;
+use super::host::Host;
+use super::turn::Draft;
+use crate::limits::CONFLICT_RETRIES_MAX;
+use crate::plugin::contract;
+use crate::session::model::SessionId;
+use crate::store::{self, Committed};
+
+impl Host {
+    /// The newest memories, as many as the turn before asked for.
+    pub(super) fn memory(&self, draft: &Draft) -> Result<contract::Memory, Fault> {
+        let head = &draft.head;
+        let window = head.window.min(head.memories);
+        let fresh = draft.new_memories();
+        let stored = head.memories - u32::try_from(fresh.len()).unwrap_or(u32::MAX);
+        let first = head.memories - window;
+        let (mut items, mut next) = (Vec::new(), first);
+        while next < stored {
+            // The store gives as many at once as it can carry.
+            let more = self.store.memories(head.session, next, stored - next)?;
+            if more.is_empty() {
+                let what = format!("memory {next} of the session {}", head.session);
+                return Err(store::Fault::Unreadable { what, reason: "it is missing".into() }.into());
+            }
+            next = next.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX));
+            items.extend(more);
+        }
+        let skip = usize::try_from(first.saturating_sub(stored)).unwrap_or(usize::MAX);
+        items.extend(fresh.iter().skip(skip).take(usize::try_from(window).unwrap_or(usize::MAX)).cloned());
+        Ok(contract::Memory { total: head.memories, items })
+    }
+
+    /// Whether the draft is now the truth. A draft without lines changes nothing.
+    pub(super) fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
+        let mut change = draft.change();
+        if change.lines.is_empty() {
+            return Ok(true);
+        }
+        self.seal(draft.start(), &mut change.head)?;
+        let began = Instant::now();
+        if !self.committed_or_not(change)? {
+            return Ok(false);
+        }
+        if let Some(observers) = self.observers.get() {
+            observers.committed(&draft.fact(began.elapsed()));
+        }
+        let session = draft.head.session;
+        draft.withdrawn().for_each(|request| self.flights.give_up(session, &request.id));
+        Ok(true)
+    }
+
+    /// Commits a change. Content that was dropped meanwhile is kept once more.
+    pub(super) fn committed_or_not(&self, change: store::Change) -> Result<bool, Fault> {
+        match self.store.commit(change.clone())? {
+            Committed::Done => Ok(true),
+            Committed::Conflict => Ok(false),
+            Committed::Dropped => {
+                self.keep_again(&change.head)?;
+                Ok(self.store.commit(change)? == Committed::Done)
+            }
+        }
+    }
+
+    /// Tries again while other processes move the session: the plugin is pure, and sees each time where it stands.
+    pub(super) fn retrying<T>(
+        &self,
+        session: SessionId,
+        attempt: &mut dyn FnMut() -> Result<Option<T>, Fault>,
+    ) -> Result<T, Fault> {
+        for _ in 0..CONFLICT_RETRIES_MAX {
+            if let Some(done) = attempt()? {
+                return Ok(done);
+            }
+        }
+        Err(Fault::Busy(session))
+    }
+}
