@@ -54,6 +54,20 @@ test("a document past the limit is told with it", async (t) => {
   await usable(page);
 });
 
+test("a dropped file that is too large or no text is told, and nothing is lost", async (t) => {
+  const page = await open(t);
+  const before = await page.evaluate(() => globalThis.playground.store.files);
+  for (const [bytes, words] of [
+    [Buffer.alloc((8 << 20) + 1, 0x61), /has 8\.0 MiB, and 8 are allowed/],
+    [Buffer.from([0xff, 0xfe, 0]), /is no UTF-8 text/],
+  ]) {
+    await drop(page, [{ name: "big.yaml", bytes }]);
+    await page.locator(".notice.error", { hasText: words }).waitFor();
+  }
+  assert.deepEqual(await page.evaluate(() => globalThis.playground.store.files), before);
+  await usable(page);
+});
+
 test("an alias bomb is a finding", async (t) => {
   const page = await open(t);
   await trees(page);

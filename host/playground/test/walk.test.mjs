@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -145,13 +145,44 @@ test("a walk is saved as a case of the corpus", async (t) => {
   await page.getByLabel("value", { exact: true }).fill("A-17");
   await page.getByRole("button", { name: "Call tree_answer" }).click();
   await ready(page);
-  const [download] = await Promise.all([page.waitForEvent("download"), region(page, "Journal").getByRole("button", { name: "Save as a case" }).click()]);
-  const made = JSON.parse(await readFile(await download.path(), "utf8"));
+  const made = await saved(page);
   assert.equal(made.dialect, "trees");
   assert.deepEqual(Object.keys(made.documents), ["1-refund.yaml"]);
   assert.deepEqual(made.calls.map((call) => call.tool), ["tree_start", "tree_answer"]);
   assert.equal(made.calls[1].arguments.session_id, "<session_id>");
   assert.equal(made.calls[1].result.node, "find_order");
+});
+
+/** The case that the journal gives; PLAYGROUND_CASES keeps it, so that the host can be held against it. */
+async function saved(page) {
+  const button = region(page, "Journal").getByRole("button", { name: "Save as a case" });
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  const text = await readFile(await download.path(), "utf8");
+  const folder = process.env.PLAYGROUND_CASES;
+  if (folder) await writeFile(join(folder, download.suggestedFilename()), text);
+  return JSON.parse(text);
+}
+
+test("a person's answers are saved with the calls that asked for them", async (t) => {
+  const page = await open(t);
+  await trees(page);
+  await start(page);
+  await answer(page, "Answer", "A-17");
+  await page.getByRole("button", { name: "Call a tool, as the agent" }).click();
+  for (const value of ['{"amount": 250.5}', "yes"]) {
+    await page.getByLabel("value", { exact: true }).fill(value);
+    await page.getByRole("button", { name: "Call tree_answer" }).click();
+    await ready(page);
+  }
+  await page.getByRole("button", { name: "What it waits for" }).click();
+  await choose(page, "pay");
+  const made = await saved(page);
+  assert.deepEqual(made.calls.map((call) => [call.tool, (call.elicited ?? []).map((asked) => asked.reply.content.value)]), [
+    ["tree_start", ["A-17"]],
+    ["tree_answer", []],
+    ["tree_answer", ["pay"]],
+  ]);
+  assert.equal(made.calls[2].result.outcome, "refunded");
 });
 
 test("documents travel in the address, and a link that was cut says so", async (t) => {

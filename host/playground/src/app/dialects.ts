@@ -1,6 +1,7 @@
 // The list of interpreters that the build found, and which of them may own a document.
 
-import { fits } from "../engine/catalogue.ts";
+import { type File, fits } from "../engine/catalogue.ts";
+import { DOCUMENT_BYTES } from "../engine/limits.ts";
 
 /** A built-in interpreter: what it says of its documents, where its component lies, examples. */
 export interface Dialect {
@@ -22,6 +23,23 @@ export function owners(dialects: Dialect[], path: string, text: string): Dialect
   const name = path.split("/").at(-1) ?? path;
   const marked = (d: Dialect) => d.marks.length === 0 || d.marks.some((mark) => text.includes(mark));
   return dialects.filter((d) => d.files.some((glob) => fits(glob, name)) && marked(d));
+}
+
+/** The texts of files from disk, and why some are none. */
+export async function textsOf(picked: globalThis.File[]): Promise<{ files: File[]; left: string[] }> {
+  const [files, left]: [File[], string[]] = [[], []];
+  for (const file of picked) {
+    if (file.size > DOCUMENT_BYTES) {
+      left.push(`${file.name} is not opened: it has ${(file.size / 2 ** 20).toFixed(1)} MiB, and ${DOCUMENT_BYTES >> 20} are allowed`);
+      continue;
+    }
+    try {
+      files.push({ path: file.name, text: new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()) });
+    } catch {
+      left.push(`${file.name} is not opened: it is no UTF-8 text, and cannot be edited here`);
+    }
+  }
+  return { files, left };
 }
 
 /** Fetches a file of the page's own folder. */

@@ -10,7 +10,7 @@ import { type Open, type Run, type Step, head } from "../engine/session.ts";
 import { LINK_CHARS } from "../engine/limits.ts";
 import { type Beginning, beginning } from "./begin.ts";
 import { PageClock } from "./clock.ts";
-import { type Dialect, type Example, fetched, owners } from "./dialects.ts";
+import { type Dialect, type Example, fetched, owners, textsOf } from "./dialects.ts";
 import { LinkError, type Shared, readShared } from "./shared.ts";
 
 export interface Notice { kind: "info" | "error"; text: string }
@@ -165,7 +165,9 @@ export class Store {
   async opened(picked: globalThis.File[]) {
     const wasm = picked.find((file) => file.name.endsWith(".wasm"));
     const texts = picked.filter((file) => file !== wasm);
-    const files = await Promise.all(texts.map(async (file): Promise<File> => ({ path: file.name, text: await file.text() })));
+    const { files, left } = await textsOf(texts);
+    if (left.length > 0) this.tell("error", left.join("; "));
+    if (!wasm && files.length === 0) return;
     if (!wasm) {
       const theirs = files[0] && owners(this.dialects, files[0].path, files[0].text);
       const ours = this.guest?.about.files ?? [];

@@ -65,6 +65,8 @@ export interface Refusal { code: string; message: string; entries: Entry[]; repl
 
 export interface Interpreter {
   name: string; version: string; title: string; files: string[]; marks: string[]; languages: string[]; schema?: string;
+  /** Since 0.2.0: how to write a document, for a model. */
+  skill?: string;
 }
 export interface Tool {
   name: string; title: string; description: string; inputSchema: string; outputSchema?: string;
