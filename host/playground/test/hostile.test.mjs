@@ -10,8 +10,7 @@ const findings = (page) => page.evaluate(() => globalThis.playground.store.catal
 
 /** The page still reads documents and walks them. */
 async function usable(page) {
-  await page.getByLabel("Dialect").selectOption({ index: 1 });
-  await ready(page);
+  await trees(page);
   assert.equal(await summary(page), "No findings");
   await start(page);
   assert.equal(await page.evaluate(() => globalThis.playground.store.run.steps.length), 1);
