@@ -130,7 +130,7 @@ test("an interpreter of every released contract works", async (t) => {
 
 async function act(page, what) {
   await page.getByRole("button", { name: "Call a tool, as the agent" }).click();
-  await page.getByLabel("Tool").selectOption("probe_do");
+  await page.getByLabel("Tool", { exact: true }).selectOption("probe_do");
   await page.getByLabel(/^do/).fill(what);
   await page.getByRole("button", { name: "Call probe_do" }).click();
   await ready(page);
