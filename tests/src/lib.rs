@@ -28,4 +28,5 @@ pub mod native;
 pub mod runner;
 pub mod served;
 pub mod tampered;
+pub mod twisted;
 pub mod upstream;
