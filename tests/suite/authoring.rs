@@ -277,6 +277,62 @@ fn a_run_calls_upstream_servers_and_shows_how_long_each_took() {
     assert!(reply["event"]["took_ms"].is_u64() && reply["event"]["value"].to_string().contains("hello"), "{told:#}");
 }
 
+/// A graph over an upstream server that does what it is told.
+fn graph(worker: &str, tool: &str) -> String {
+    let server = json!({"command": worker, "args": []});
+    format!(
+        "version: \"1.0\"\nserver: {{name: g, version: \"1\"}}\nmcpServers: {{\"up\": {server}}}\ntools:\n- name: shout\n  description: d\n  \
+         inputSchema: {{type: object}}\n  outputSchema: {{type: object}}\n  nodes:\n  - {{id: entry, type: entry, next: up}}\n  \
+         - {{id: up, type: mcp, server: up, tool: {tool}, args: {{text: {{expr: $.entry.word}}}}, next: said}}\n  \
+         - {{id: said, type: transform, transform: {{expr: '{{\"said\": $uppercase($.up)}}'}}, next: exit}}\n  - {{id: exit, type: exit}}\n"
+    )
+}
+
+#[test]
+fn a_graph_is_checked_online_and_run_with_the_built_in_plugins() {
+    let worker = env!("CARGO_BIN_EXE_upstream-worker");
+    let desk = Desk::new();
+    desk.write("good.yaml", &graph(worker, "echo"));
+    desk.write("bad.yaml", &graph(worker, "ecko"));
+    assert_eq!(desk.run(&["validate", "bad.yaml"], "").code, Some(0));
+    let checked = desk.run(&["validate", "bad.yaml", "--online"], "");
+    assert_eq!(checked.code, Some(1), "{}", checked.err);
+    for part in ["the server `up` has no tool `ecko`", "bad.yaml:11:", "did you mean `echo`?"] {
+        assert!(checked.err.contains(part), "{part}: {}", checked.err);
+    }
+    let good = desk.run(&["validate", "good.yaml", "--online"], "");
+    assert_eq!(good.code, Some(0), "{}", good.err);
+    let ran = desk.run(&["run", "good.yaml", "shout", "--args", r#"{"word": "hello"}"#, "--json"], "");
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&told["ok"], &told["ended"]), (&json!(true), &json!(true)), "{told:#}");
+    assert_eq!(told["result"]["said"], "HELLO", "{told:#}");
+    let nodes: Vec<&str> = told["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|line| line["entries"].as_array().into_iter().flatten())
+        .map(|entry| entry["node"].as_str().unwrap())
+        .collect();
+    assert!(nodes.len() >= 4 && nodes.last() == Some(&"exit"), "{nodes:?}");
+}
+
+#[test]
+fn the_built_in_languages_are_there_by_name() {
+    let desk = Desk::new();
+    let data = r#"{"lines": [{"price": 2, "n": 3}, {"price": 5, "n": 1}]}"#;
+    let ran = desk.run(&["eval", "jsonata", "$sum(lines.(price * n))", "--data", "-"], data);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "11\n"), "{}", ran.err);
+    let ran = desk.run(
+        &["eval", "jsonlogic", r#"{"in": [5, {"map": [{"var": "lines"}, {"var": "price"}]}]}"#, "--data", "-"],
+        data,
+    );
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "true\n"), "{}", ran.err);
+    let ran = desk.run(&["eval", "jsonata", "lines[", "--data", "-"], data);
+    assert!(ran.code == Some(1) && ran.err.contains("expression:1:"), "{}", ran.err);
+    let ran = desk.run(&["eval", "none", "1"], "");
+    assert!(ran.err.contains("`jsonata` (graphs)") && ran.err.contains("`jsonlogic` (graphs)"), "{}", ran.err);
+}
+
 fn tool_names(client: &mut Client) -> Vec<String> {
     let listed = client.request("tools/list", &json!({})).unwrap();
     listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()

@@ -75,7 +75,11 @@ fn the_reference_servers_are_called_over_standard_input_and_output() {
         json!({"command": node(&folder), "args": args})
     };
     let memory = json!({"command": node(&folder), "args": [script(&folder, "memory")], "env": {"MEMORY_FILE_PATH": data.path().join("m.json")}});
-    let bench = bench(&[("files", own("filesystem", json!([data.path()]))), ("everything", own("everything", json!([]))), ("memory", memory)]);
+    let bench = bench(&[
+        ("files", own("filesystem", json!([data.path()]))),
+        ("everything", own("everything", json!([]))),
+        ("memory", memory),
+    ]);
     let mut client = bench.client().unwrap();
     let entity = json!({"entities": [{"name": "disk", "entityType": "part", "observations": ["full"]}]});
     let state = calls(
@@ -126,7 +130,9 @@ fn a_wfhost_over_http_is_an_upstream_server_as_well() {
     let mut command = below.serve(&[]);
     let server = HttpServer::start(&mut command).unwrap();
     let above = bench(&[]);
-    above.mcp(&json!({"mcpServers": {"below": {"url": format!("http://{}/mcp", server.address), "auth": "a-token"}}})).unwrap();
+    above
+        .mcp(&json!({"mcpServers": {"below": {"url": format!("http://{}/mcp", server.address), "auth": "a-token"}}}))
+        .unwrap();
     let mut client = above.client().unwrap();
     let state = calls(&mut client, None, &json!([{"server": "below", "tool": "probe_start", "args": {}}])).unwrap();
     let came = &state["got"]["c0"];

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wfhost_guest::diagnostic;
 use wfhost_guest::model::Span;
 use wfhost_guest::nearest::did_you_mean;
+use wfhost_guest::offers::Offers;
 use wfhost_guest::yaml::{Data, Node};
 use wfhost_jsonata::Expression;
 use wfhost_jsonlogic::Rule;
@@ -22,6 +23,8 @@ pub(super) struct Scene<'a> {
     pub(super) lines: &'a Lines<'a>,
     /// Servers that a companion declares.
     pub(super) servers: &'a [String],
+    /// What the servers offer, if an author has asked for a check against them.
+    pub(super) offers: Option<&'a Offers>,
 }
 
 /// All checks.
@@ -279,7 +282,7 @@ fn reach(
 fn targets(node: &NodeDef, (document, scene, tool): (&Document, &Scene<'_>, &ToolDef), findings: &mut Findings) {
     let (Kind::Call { target, .. } | Kind::Foreach { target, .. }) = &node.kind else { return };
     match target {
-        Target::Upstream { server, .. } => {
+        Target::Upstream { server, tool: called } => {
             let own = document.servers.iter().map(|(name, _)| name.text.as_str());
             let known: Vec<&str> = own.chain(scene.servers.iter().map(String::as_str)).collect();
             if !known.contains(&server.text.as_str()) {
@@ -291,6 +294,10 @@ fn targets(node: &NodeDef, (document, scene, tool): (&Document, &Scene<'_>, &Too
                     "declare it under `mcpServers`, or in a file `mcp.json` beside this document".to_owned()
                 });
                 findings.tell(diagnostic::error("graph-unknown-server", message).help(help), server.span);
+            }
+            if let Some(fault) = scene.offers.and_then(|offers| offers.fault(&server.text, &called.text)) {
+                let message = format!("the server `{}` has no tool `{}`", server.text, called.text);
+                findings.tell(diagnostic::error("graph-no-such-upstream-tool", message).help(fault.help), called.span);
             }
         }
         Target::Workflow { interpreter: None, workflow } => {

@@ -16,6 +16,7 @@ mod place;
 mod plain;
 
 use wfhost_guest::model::{Bundle, Compiled, Definition, Diagnostic, Keeping, Server, Workflow};
+use wfhost_guest::offers::{self, Offers};
 use wfhost_guest::value::Value;
 use wfhost_guest::yaml::{self, Node, Rules};
 use wfhost_guest::{diagnostic, json};
@@ -51,14 +52,15 @@ pub(crate) fn compile(bundle: &Bundle) -> Compiled {
     let loaded = yaml::load(bytes, Rules::JS_YAML);
     let mut findings = Findings { told: loaded.findings, subject: None };
     let mut beside = Vec::new();
-    for companion in &bundle.companions {
+    for companion in bundle.companions.iter().filter(|companion| companion.path != offers::PATH) {
         beside.extend(companion_servers(&companion.bytes, &companion.path, &mut findings.told));
     }
     let lines = Lines::of(bytes);
     let document = loaded.root.and_then(|root| read(&root, &mut findings));
     if let Some(document) = &document {
         let names: Vec<String> = beside.iter().map(|(name, _)| name.clone()).collect();
-        check::all(document, &Scene { lines: &lines, servers: &names }, &mut findings);
+        let offers = Offers::of(bundle);
+        check::all(document, &Scene { lines: &lines, servers: &names, offers: offers.as_ref() }, &mut findings);
     }
     let mut findings = findings.told;
     findings.sort_by_key(|finding| finding.span.map(|span| (span.start.line, span.start.column)));
