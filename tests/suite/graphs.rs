@@ -153,7 +153,7 @@ fn calls_at_once_get_their_own_replies() {
     let folder = folder();
     let mut client = client(&folder);
     let ask = |client: &mut Client, n: u64| {
-        let tool = if n % 2 == 0 { "mirror" } else { "double" };
+        let tool = if n.is_multiple_of(2) { "mirror" } else { "double" };
         client.ask("tools/call", &json!({"name": tool, "arguments": {"n": n}})).unwrap()
     };
     let asked: Vec<(u64, u64)> = (0..16).map(|n| (n, ask(&mut client, n))).collect();
@@ -164,7 +164,7 @@ fn calls_at_once_get_their_own_replies() {
     }
     for (n, id) in asked {
         let got = came[&id].clone();
-        let want = if n % 2 == 0 { json!({"mine": n}) } else { json!({"n": n * 2}) };
+        let want = if n.is_multiple_of(2) { json!({"mine": n}) } else { json!({"n": n * 2}) };
         assert_eq!(got, want, "call {n}");
     }
 }
