@@ -167,6 +167,8 @@ fn made_up(number: u64) -> Change {
         definition: Digest::default(),
         workflow: "made-up".into(),
         parent: None,
+        fork: None,
+        seal: None,
         started: 1_700_000_000_000 + number,
         changed: 1_700_000_000_000 + number,
         human_only: false,
@@ -180,7 +182,7 @@ fn made_up(number: u64) -> Change {
         current: Vec::new(),
         outcome: (!number.is_multiple_of(10)).then(|| Ok("null".into())),
     };
-    Change { expected: 0, head, lines, memories: Vec::new(), due: None }
+    Change { expected: 0, head, inherit: None, lines, memories: Vec::new(), due: None }
 }
 
 /// The process's memory at its highest, MiB.
