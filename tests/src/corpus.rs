@@ -27,6 +27,8 @@ pub struct Case {
     pub loose: Vec<String>,
     /// Whether a result may hold more than was recorded.
     pub subset: bool,
+    /// Results by the number of their call that differ where the document does.
+    pub differs: Map<String, Value>,
     /// What was done.
     pub act: Act,
 }
@@ -40,6 +42,8 @@ pub struct Setup {
     pub directories: Vec<String>,
     /// Further words of the command line.
     pub serve_args: Vec<String>,
+    /// What servers of others answer, in words.
+    pub upstream: Option<Value>,
     /// What the client declares. None: it declares nothing, and what it is asked was not recorded.
     pub client_capabilities: Option<Value>,
 }
@@ -59,6 +63,10 @@ pub enum Act {
     Lint(Vec<Value>),
     /// Runs a command line.
     Cli(Cli),
+    /// Loads documents that are refused with a finding of this code.
+    LoadCode(String),
+    /// Calls, reads and more, in the format of the machines' peer: see `walk`.
+    Walk(Vec<Value>),
     /// Asks for the tools and the server's name.
     Listing { tools: Value, initialize: Value },
 }
@@ -137,6 +145,7 @@ pub fn read(text: &str) -> Result<Case> {
         documents: files(&case, "documents")?,
         directories: texts(&case, "directories"),
         serve_args: texts(&case, "serve_args"),
+        upstream: case.get("upstream").cloned(),
         client_capabilities: case.get("client_capabilities").cloned(),
     };
     Ok(Case {
@@ -147,6 +156,7 @@ pub fn read(text: &str) -> Result<Case> {
         tags: texts(&case, "tags"),
         loose: texts(&case, "loose"),
         subset: text_of(&case, "match") == "subset",
+        differs: case.get("deviates_at").and_then(Value::as_object).cloned().unwrap_or_default(),
         act: act(&case)?,
     })
 }
@@ -155,6 +165,13 @@ fn act(case: &Map<String, Value>) -> Result<Act> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     if text_of(case, "dialect") == "mcpgraph" {
         return graphs::act(case);
+    }
+    if text_of(case, "dialect") == "theodosia" {
+        return Ok(match (case.get("load_code").and_then(Value::as_str), case.get("load_error")) {
+            (Some(code), _) => Act::LoadCode(code.to_owned()),
+            (None, Some(_)) => Act::LoadCode(String::new()),
+            (None, None) => Act::Walk(list(case.get("calls").unwrap_or(&Value::Null))),
+        });
     }
     if let Some(problems) = case.get("load_error").and_then(|error| error.get("problems")) {
         return Ok(Act::Refused(list(problems)));

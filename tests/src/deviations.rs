@@ -18,7 +18,22 @@ pub struct Deviation {
     pub reason: String,
     /// The drivers it concerns; empty: all.
     pub drivers: Vec<String>,
+    /// Calls by number, with what is there instead. A case that says it so must give exactly that.
+    pub at: BTreeMap<usize, At>,
     kind: Kind,
+}
+
+/// What a call gives instead of what was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct At {
+    /// Nothing of it can be compared.
+    pub skip: bool,
+    /// Whether it fails.
+    pub is_error: Option<bool>,
+    /// Its headline.
+    pub headline: Option<String>,
+    /// Members of the result that differ, or the whole of a result that is no object. `"<absent>"`: not there.
+    pub result: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +75,33 @@ pub fn load(file: &Path, cases: &[Case]) -> Result<BTreeMap<String, Deviation>> 
             bail!("{name}: a deviation has a reason");
         }
         let drivers = entry.get("drivers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let at = at(entry).with_context(|| name.to_owned())?;
         let deviation =
-            Deviation { reason: word("reason").to_owned(), drivers: drivers.map(str::to_owned).collect(), kind };
+            Deviation { reason: word("reason").to_owned(), drivers: drivers.map(str::to_owned).collect(), at, kind };
         if deviations.insert(name.to_owned(), deviation).is_some() {
             bail!("{name} is listed twice");
         }
     }
-    let own = deviations.values().filter(|deviation| deviation.kind == Kind::Better).count();
+    // What is pinned call by call is told exactly, and is not counted.
+    let own = deviations.values().filter(|one| one.kind == Kind::Better && one.at.is_empty()).count();
     if own * 100 > cases.len() * PERCENT_MAX {
         bail!("{own} of {} cases deviate by our own choice, more than {PERCENT_MAX} in a hundred", cases.len());
     }
     Ok(deviations)
+}
+
+fn at(entry: &Value) -> Result<BTreeMap<usize, At>> {
+    let mut calls = BTreeMap::new();
+    for one in entry.get("at").and_then(Value::as_array).into_iter().flatten() {
+        let call = one.get("call").and_then(Value::as_integer).and_then(|call| usize::try_from(call).ok());
+        let result = one.get("result").and_then(Value::as_str).map(serde_json::from_str).transpose()?;
+        let at = At {
+            skip: one.get("skip").and_then(Value::as_bool).unwrap_or(false),
+            is_error: one.get("is_error").and_then(Value::as_bool),
+            headline: one.get("headline").and_then(Value::as_str).map(str::to_owned),
+            result,
+        };
+        calls.insert(call.context("`at` names no call")?, at);
+    }
+    Ok(calls)
 }

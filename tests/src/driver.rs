@@ -15,6 +15,18 @@ pub trait Driver {
     fn upstream(&mut self, _recorded: &[Value]) {}
     /// Calls a tool. `replies` are what the person at the client says when asked, one after the other.
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome>;
+    /// Goes on as another client of the same sessions. False: this driver has but one.
+    fn as_client(&mut self, _name: &str) -> Result<bool> {
+        Ok(false)
+    }
+    /// The text of a view of the caller's own session, by the part of its URI after the workflow's id.
+    fn view(&mut self, _path: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
+    /// Whether servers of others can be canned.
+    fn has_upstream(&self) -> bool {
+        false
+    }
     /// Looks once more at the sessions that the calls left: nothing may be amiss, and run again they give the same.
     fn look_back(&mut self) -> Result<()>;
     /// The tools, as `tools/list` gives them.
@@ -38,6 +50,8 @@ pub struct CallOutcome {
     pub is_error: bool,
     /// Its structured content, else the JSON of its text, else its text.
     pub value: Value,
+    /// A text before the value, if there is one.
+    pub headline: Option<String>,
     /// What the person at the client was asked meanwhile.
     pub elicited: Vec<Asked>,
 }

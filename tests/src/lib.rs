@@ -4,6 +4,7 @@
 //! - `corpus`: the format of a case; `compare`: what counts as equal; `deviations`: where we are not as the peer, and why
 //! - `driver`: what a driver must do; `runner`: one case against one driver; `findings`: what it says of documents
 //! - `graphs`: what is particular in cases of mcpGraph
+//! - `walk`: cases of the machines' peer, with views, several clients and canned upstream servers
 //! - `client`: raw JSON-RPC with a server process; `http`: the same over HTTP; `served`: the driver that uses it on the program itself
 //! - `lab`: a host in the test's own process, with a clock that stands still
 //! - `tampered`: a store that somebody else writes to
@@ -30,3 +31,4 @@ pub mod served;
 pub mod tampered;
 pub mod twisted;
 pub mod upstream;
+mod walk;

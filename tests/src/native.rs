@@ -11,6 +11,7 @@ use wfhost_guest::native::{Host, World};
 use crate::corpus::{Change, Files, Setup};
 use crate::driver::{Asked, CallOutcome, CliOutcome, Driver, Found, Validation};
 use crate::graphs::Upstream;
+use crate::walk;
 
 /// An interpreter, reached natively.
 #[derive(Debug)]
@@ -20,12 +21,13 @@ pub struct Native<D> {
     files: Files,
     asks: bool,
     upstream: Vec<Value>,
+    canned: Option<Value>,
 }
 
 impl<D: Dialect> Native<D> {
     /// A driver of one interpreter.
     pub fn new(interpreter: Interpreter) -> Self {
-        Self { interpreter, host: Host::default(), files: Vec::new(), asks: false, upstream: Vec::new() }
+        Self { interpreter, host: Host::default(), files: Vec::new(), asks: false, upstream: Vec::new(), canned: None }
     }
 
     /// The documents that the interpreter reads, in the order of their paths.
@@ -59,6 +61,7 @@ impl<D: Dialect> Driver for Native<D> {
     fn start(&mut self, setup: &Setup) -> Result<bool> {
         self.host = Host::default();
         self.files.clone_from(&setup.documents);
+        self.canned.clone_from(&setup.upstream);
         let declared =
             setup.client_capabilities.as_ref().is_some_and(|capabilities| capabilities.get("elicitation").is_some());
         self.asks = declared && !setup.serve_args.iter().any(|word| word == "--no-elicit");
@@ -80,18 +83,37 @@ impl<D: Dialect> Driver for Native<D> {
 
     fn call(&mut self, tool: &str, arguments: Option<&Value>, replies: &[Value]) -> Result<CallOutcome> {
         let arguments = arguments.map_or_else(|| "{}".to_owned(), Value::to_string);
-        let mut person = Person {
-            asks: self.asks,
-            replies: replies.iter().cloned().collect(),
-            elicited: Vec::new(),
-            upstream: Upstream::new(std::mem::take(&mut self.upstream)),
+        let servers = if self.interpreter.name == "machines" {
+            Servers::Canned(self.canned.clone())
+        } else {
+            Servers::Recorded(Upstream::new(std::mem::take(&mut self.upstream)))
         };
+        let mut person =
+            Person { asks: self.asks, replies: replies.iter().cloned().collect(), elicited: Vec::new(), servers };
         let output = self
             .host
             .call(tool, &arguments, &mut person)
             .map_err(|fault| anyhow!("a promise is broken: {}", fault.0))?;
-        person.upstream.done()?;
-        Ok(CallOutcome { is_error: output.is_error, value: shown(&output), elicited: person.elicited })
+        if let Servers::Recorded(upstream) = &mut person.servers {
+            upstream.done()?;
+        }
+        Ok(CallOutcome {
+            is_error: output.is_error,
+            value: shown(&output),
+            headline: output.headline,
+            elicited: person.elicited,
+        })
+    }
+
+    fn view(&mut self, path: &str) -> Result<Option<String>> {
+        let arguments = json!({"uri": path}).to_string();
+        let read = self.host.call("read_resource", &arguments, &mut wfhost_guest::native::Alone);
+        let output = read.map_err(|fault| anyhow!("a promise is broken: {}", fault.0))?;
+        Ok((!output.is_error).then(|| shown(&output).as_str().unwrap_or_default().to_owned()))
+    }
+
+    fn has_upstream(&self) -> bool {
+        true
     }
 
     fn look_back(&mut self) -> Result<()> {
@@ -230,24 +252,39 @@ pub fn mermaid(graph: &Graph) -> String {
     out
 }
 
-/// The person at the client, by script.
+/// The person at the client and the servers of others, by script; and a clock that does not let anybody wait.
 struct Person {
     asks: bool,
     replies: std::collections::VecDeque<Value>,
     elicited: Vec<Asked>,
-    upstream: Upstream,
+    servers: Servers,
+}
+
+/// What servers of others answer: what was recorded of each call, or what they always say.
+enum Servers {
+    Recorded(Upstream),
+    Canned(Option<Value>),
 }
 
 impl World for Person {
     fn took(&self) -> u64 {
-        self.upstream.took
+        match &self.servers {
+            Servers::Recorded(upstream) => upstream.took,
+            Servers::Canned(_) => 0,
+        }
     }
 
     fn carry_out(&mut self, request: &Request) -> Option<(Source, Result<String, Failure>)> {
         let question = match &request.need {
             Need::Answer(question) => question,
-            Need::Tool(call) => return Some((Source::Upstream, self.upstream.answer(call))),
-            Need::Timer(_) => return Some((Source::Clock, Ok("null".to_owned()))),
+            Need::Tool(call) => {
+                let answer = match &mut self.servers {
+                    Servers::Recorded(upstream) => upstream.answer(call),
+                    Servers::Canned(canned) => walk::canned(canned.as_ref(), call, request.deadline),
+                };
+                return Some((Source::Upstream, answer));
+            }
+            Need::Timer(at) => return Some((Source::Clock, walk::timer(*at, request.deadline))),
             Need::ToolList(_) | Need::Completion(_) | Need::Workflow(_) => return None,
         };
         if !self.asks {

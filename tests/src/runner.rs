@@ -1,12 +1,15 @@
 //! One case against one driver.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use crate::compare::{Bound, Rules, quoted};
 use crate::corpus::{Act, Case, Cli, Elicited, Step};
+use crate::deviations::At;
 use crate::driver::{Asked, Driver};
-use crate::{findings, graphs};
+use crate::{findings, graphs, walk};
 
 /// How a case went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +20,8 @@ pub enum Verdict {
     NotApplicable,
 }
 
-/// Runs a case. An error says where it is not met.
-pub fn run(case: &Case, driver: &mut dyn Driver) -> Result<Verdict> {
+/// Runs a case. An error says where it is not met. `at`: calls that give something else on purpose.
+pub fn run(case: &Case, at: &BTreeMap<usize, At>, driver: &mut dyn Driver) -> Result<Verdict> {
     match &case.act {
         Act::Calls(steps) => calls(case, steps, driver),
         Act::LoadError(text) if case.dialect == "mcpgraph" => graphs::load_error(case, text, driver),
@@ -26,6 +29,8 @@ pub fn run(case: &Case, driver: &mut dyn Driver) -> Result<Verdict> {
         Act::Foreign => Ok(Verdict::NotApplicable),
         Act::Refused(problems) => findings::refused(&case.setup.documents, problems, driver),
         Act::Lint(lint) => findings::told(&case.setup.documents, lint, driver),
+        Act::LoadCode(code) => walk::refused(case, code, driver),
+        Act::Walk(calls) => walk::walk(case, calls, at, driver),
         Act::Cli(cli) => command(case, cli, driver),
         Act::Listing { tools, initialize } => listing(case, (tools, initialize), driver),
     }

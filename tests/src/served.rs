@@ -1,6 +1,7 @@
 //! The driver that reaches the interpreters as users do: the program itself, its plugins in the sandbox, MCP over stdio, and
 //! its command line.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,6 +24,9 @@ pub struct Served {
     client: Option<Client>,
     /// Turns of the upstream's script so far.
     turn: u64,
+    /// Further clients by name; the one in hand is not among them.
+    others: BTreeMap<String, Client>,
+    named: String,
 }
 
 impl Served {
@@ -36,6 +40,8 @@ impl Served {
             capabilities: json!({}),
             client: None,
             turn: 0,
+            others: BTreeMap::new(),
+            named: String::new(),
         })
     }
 
@@ -149,10 +155,13 @@ impl Driver for Served {
         let response = client.response(id)?;
         let elicited = std::mem::take(&mut client.elicited);
         if let Some(error) = response.get("error") {
-            return Ok(CallOutcome { is_error: true, value: error["message"].clone(), elicited });
+            return Ok(CallOutcome { is_error: true, value: error["message"].clone(), headline: None, elicited });
         }
         let result = &response["result"];
-        let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
+        let texts: Vec<&str> =
+            result["content"].as_array().into_iter().flatten().filter_map(|block| block["text"].as_str()).collect();
+        let text = texts.last().copied().unwrap_or_default();
+        let headline = (texts.len() > 1).then(|| texts[0].to_owned());
         let value = match result.get("structuredContent") {
             Some(value) => {
                 anyhow::ensure!(value.to_string() == text, "the text is not the structured content: {text}");
@@ -160,11 +169,40 @@ impl Driver for Served {
             }
             None => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
         };
-        Ok(CallOutcome { is_error: result["isError"] == json!(true), value, elicited })
+        Ok(CallOutcome { is_error: result["isError"] == json!(true), value, headline, elicited })
+    }
+
+    fn as_client(&mut self, name: &str) -> Result<bool> {
+        if self.named.is_empty() {
+            self.named = name.to_owned();
+        }
+        if self.named != name {
+            if let Some(client) = self.client.take() {
+                self.others.insert(std::mem::replace(&mut self.named, name.to_owned()), client);
+            }
+            match self.others.remove(name) {
+                Some(client) => self.client = Some(client),
+                None => self.begin()?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// As a resource and by the tool: both must say the same.
+    fn view(&mut self, path: &str) -> Result<Option<String>> {
+        let client = self.client()?;
+        let id = client.ask("resources/read", &json!({"uri": format!("wfhost://machines/machine/{path}")}))?;
+        let response = client.response(id)?;
+        let text = response.pointer("/result/contents/0/text").and_then(Value::as_str).map(str::to_owned);
+        let read = client.request("tools/call", &json!({"name": "read_resource", "arguments": {"uri": path}}))?;
+        let told = read.pointer("/content/0/text").and_then(Value::as_str).map(str::to_owned);
+        let told = told.filter(|_| read["isError"] != json!(true));
+        anyhow::ensure!(text == told, "the resource says {text:?}, the tool {told:?}");
+        Ok(text)
     }
 
     fn look_back(&mut self) -> Result<()> {
-        if let Some(client) = self.client.take() {
+        for client in self.client.take().into_iter().chain(std::mem::take(&mut self.others).into_values()) {
             client.close()?;
         }
         for command in ["verify", "replay"] {
