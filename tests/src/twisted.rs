@@ -1,9 +1,10 @@
 //! A store between which and its reader somebody sits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use wfhost::session::model::{Digest, Head, Line, Millis, SessionId};
-use wfhost::store::{Change, Committed, Fault, Limit, Listed, Query, Report, Store};
+use wfhost::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
+use wfhost::store::{Change, Changes, Committed, Fault, Limit, Listed, Mark, Query, Report, Store};
 
 /// What is done to a session before a reader sees it.
 pub type Twist = Box<dyn Fn(&mut Head, &mut Vec<Line>) + Send + Sync>;
@@ -74,6 +75,18 @@ impl Store for Twisted {
     }
     fn alive(&self, host: u64) -> bool {
         self.inner.alive(host)
+    }
+    fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
+        self.inner.prune(records)
+    }
+    fn pruned(&self, session: SessionId) -> Result<Option<Pruned>, Fault> {
+        self.inner.pruned(session)
+    }
+    fn pruned_after(&self, after: Option<SessionId>, limit: usize) -> Result<Vec<Pruned>, Fault> {
+        self.inner.pruned_after(after, limit)
+    }
+    fn changes(&self, after: Option<Mark>, wait: Duration) -> Result<Changes, Fault> {
+        self.inner.changes(after, wait)
     }
     fn report(&self) -> Result<Report, Fault> {
         self.inner.report()

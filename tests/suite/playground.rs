@@ -79,7 +79,12 @@ fn the_page_does_in_a_browser_what_the_host_does() {
     assert!(saved.len() >= 2, "{told}");
     for case in saved {
         let mut served = Served::new(Path::new(PROGRAM), "trees").unwrap();
-        assert_eq!(runner::run(&case, &mut served).unwrap(), Verdict::Met, "{}", case.name);
+        assert_eq!(
+            runner::run(&case, &std::collections::BTreeMap::new(), &mut served).unwrap(),
+            Verdict::Met,
+            "{}",
+            case.name
+        );
     }
 }
 
