@@ -16,6 +16,7 @@ mod local;
 mod log;
 mod memory;
 mod news;
+mod opening;
 #[cfg(unix)]
 mod owner;
 mod presence;

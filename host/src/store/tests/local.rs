@@ -208,9 +208,9 @@ fn an_unreadable_record_hides_no_other() {
 fn a_store_of_a_newer_wfhost_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
-    Local::open(&path, &Options::default()).unwrap().put_version(3);
+    Local::open(&path, &Options::default()).unwrap().put_version(records::FILE_VERSION + 1);
     let fault = Local::open(&path, &Options::default()).unwrap_err();
-    assert!(matches!(&fault, Fault::Newer { found: 3, known: 2, what } if what.contains("store.redb")), "{fault}");
+    assert!(matches!(&fault, Fault::Newer { found: 4, known: 3, what } if what.contains("store.redb")), "{fault}");
 }
 
 #[test]
