@@ -230,7 +230,7 @@ fn normal(value: &Value, loose: &[String]) -> Value {
                 map.iter().filter(|(key, value)| !inner(key, loose) && !any(key, value)).map(member).collect(),
             )
         }
-        other => other.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
@@ -258,7 +258,7 @@ fn kept(value: &Value, loose: &[String]) -> Value {
                 .collect();
             Value::Object(members)
         }
-        other => other.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 
