@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -136,7 +136,8 @@ fn an_address_is_called_with_the_token_from_the_environment() {
 #[test]
 fn a_hook_that_is_no_address_is_refused_at_the_start() {
     let folder = folder();
-    let output = serve(folder.path(), &["--hook-url", "example.com/hook"]).output().unwrap();
+    let mut command = serve(folder.path(), &["--hook-url", "example.com/hook"]);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && told.contains("--hook-url"), "{told}");
 }
@@ -172,7 +173,7 @@ fn metrics_are_there_over_http_and_hold_no_value() {
     let folder = folder();
     let server = HttpServer::start(&mut serve(folder.path(), &[])).unwrap();
     let begun = server.modern("tools/call", json!({"name": "tree_start", "arguments": {"tree_id": "one"}})).unwrap();
-    let session = begun["structuredContent"]["session_id"].clone();
+    let session = begun["result"]["structuredContent"]["session_id"].clone();
     for step in [7, 1] {
         let args = json!({"session_id": session, "step": step, "value": SECRET});
         server.modern("tools/call", json!({"name": "tree_answer", "arguments": args})).unwrap();
