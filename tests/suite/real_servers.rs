@@ -64,7 +64,7 @@ impl Drop for Listening {
 #[test]
 fn the_reference_servers_are_called_over_standard_input_and_output() {
     let Some(folder) = installed("node") else { return };
-    let data = tempfile::tempdir().unwrap();
+    let (data, notes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for name in ["one.txt", "two.txt", "three.md"] {
         std::fs::write(data.path().join(name), name).unwrap();
     }
@@ -74,7 +74,7 @@ fn the_reference_servers_are_called_over_standard_input_and_output() {
         // The worker's variables mean nothing to these.
         json!({"command": node(&folder), "args": args})
     };
-    let memory = json!({"command": node(&folder), "args": [script(&folder, "memory")], "env": {"MEMORY_FILE_PATH": data.path().join("m.json")}});
+    let memory = json!({"command": node(&folder), "args": [script(&folder, "memory")], "env": {"MEMORY_FILE_PATH": notes.path().join("m.json")}});
     let bench = bench(&[
         ("files", own("filesystem", json!([data.path()]))),
         ("everything", own("everything", json!([]))),
