@@ -8,6 +8,7 @@ mod changes;
 mod convert;
 mod edge;
 mod http;
+mod listing;
 mod logs;
 mod model;
 mod redeem;

@@ -17,6 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::ask::{self, Asker};
 use super::changes::{Listeners, Subscribed};
 use super::edge::Gate;
+use super::listing::{Listing, Listings};
 use super::logs::{Level, LevelParams};
 use super::{authoring, convert, edge, model, redeem, views};
 use crate::limits::{CALLS_WAITING_MAX, TOOL_CALLS_AT_ONCE_MAX};
@@ -26,9 +27,6 @@ use crate::store::{Listed, Query};
 
 /// How long clients may keep the list of tools, milliseconds.
 const LIST_FRESH_MS: u64 = 5_000;
-
-/// Workflows whose own instructions are looked at: a client reads these texts before it does anything.
-const INSTRUCTIONS_MAX: usize = 1_000;
 
 /// The operator's words.
 #[derive(Debug, Clone)]
@@ -56,6 +54,7 @@ struct Shared {
     codec: RequestStateCodec,
     gate: Gate,
     listeners: Listeners,
+    listings: Listings,
 }
 
 /// An MCP server over a host. Cheap to clone; each clone of `connection` has sessions of its own.
@@ -79,6 +78,7 @@ impl Server {
             codec: RequestStateCodec::try_new(key).expect("the key is long enough"),
             gate: Gate::new(TOOL_CALLS_AT_ONCE_MAX, CALLS_WAITING_MAX),
             listeners: Listeners::default(),
+            listings: Listings::default(),
         };
         Self::over(Arc::new(shared))
     }
@@ -207,13 +207,8 @@ impl Server {
         asked.map(CallToolResponse::from).map_err(|e| ErrorData::internal_error(e.to_string(), None))
     }
 
-    fn listed(&self) -> Vec<Tool> {
-        let catalogue = self.shared.host.catalogue();
-        let own = self.authors().map(|()| authoring::tools()).unwrap_or_default();
-        let taken = |name: &str| own.iter().any(|tool| tool.name == name);
-        let others = catalogue.tools.values().filter(|t| !taken(&t.tool.name)).filter_map(|t| convert::tool(&t.tool));
-        let others: Vec<Tool> = others.collect();
-        others.into_iter().chain(own.iter().filter_map(convert::tool)).collect()
+    fn listing(&self) -> Arc<Listing> {
+        self.shared.listings.of(self.shared.host.catalogue(), self.shared.options.authoring)
     }
 
     /// Something, if clients may write documents.
@@ -240,7 +235,7 @@ impl ServerHandler for Server {
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
-            .with_instructions(instructions(&self.shared.host))
+            .with_instructions(self.listing().instructions.clone())
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -257,7 +252,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut result = ListToolsResult::with_all_items(self.listed())
+        let mut result = ListToolsResult::with_all_items(self.listing().tools.clone())
             .with_ttl_ms(LIST_FRESH_MS)
             .with_cache_scope(CacheScope::Private);
         if modern(&context) {
@@ -267,7 +262,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.listed().into_iter().find(|tool| tool.name == name)
+        self.listing().tools.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -439,28 +434,4 @@ fn stamped(mut result: CallToolResult, server: &Server, context: &RequestContext
         result.meta = Some(server_meta(&server.implementation()));
     }
     result
-}
-
-/// What a model should know of this server. Dialects and documents add their own words.
-fn instructions(host: &Host) -> String {
-    let catalogue = host.catalogue();
-    let titles: Vec<String> = catalogue.offered.iter().map(|o| o.plugin.about.title.clone()).collect();
-    let mut text = format!(
-        "This server walks you through procedures, one step at a time ({}). Start one, do exactly what each reply's \
-         instruction says, answer, and read the next. The steps come from a reviewed document: do not skip, guess or \
-         invent answers. Every run is kept under the session id in its replies; if you lose it, list the runs and ask \
-         for the status. A refused answer changes nothing and says what is expected.",
-        titles.join("; ")
-    );
-    // Most documents of a dialect have the same to say.
-    let mut said: Vec<&str> = Vec::new();
-    let definitions = catalogue.files.iter().flat_map(|f| &f.definitions);
-    for more in definitions.filter_map(|d| d.instructions.as_deref()).take(INSTRUCTIONS_MAX) {
-        if !said.contains(&more) {
-            said.push(more);
-            text.push_str("\n\n");
-            text.push_str(more);
-        }
-    }
-    text
 }
