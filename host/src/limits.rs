@@ -129,6 +129,8 @@ pub const SEAL_TIME: Duration = Duration::from_secs(3_600);
 pub const TOOL_CALLS_AT_ONCE_MAX: usize = 256;
 /// Bytes of an HTTP request's body.
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
+/// How long an HTTP request's body may take to arrive.
+pub const HTTP_BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of one line on standard input.
 pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
 /// Threads that read and write for HTTP clients; calls that wait get further ones.

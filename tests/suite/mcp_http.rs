@@ -1,6 +1,9 @@
 //! The protocol over HTTP, request by request: who may call, at which address, and what is told to a request that is wrong.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -108,6 +111,34 @@ fn a_body_has_a_limit() {
         assert_eq!(desk.server.post("/mcp", headers, &long).unwrap().status, 413);
     }
     assert!(desk.server.modern("tools/list", json!({})).is_ok());
+}
+
+/// Who announces long bodies and sends none takes room for at most 30 seconds and 64 MiB; everybody else is told to come again.
+#[test]
+fn too_many_bytes_at_once_are_told_to_come_again() {
+    let desk = Desk::new();
+    let head = format!("POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n\r\n", desk.server.address, 4 << 20);
+    let silent: Vec<TcpStream> = (0..16)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&desk.server.address).unwrap();
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let told = (0..200).find_map(|_| {
+        let told = desk.server.post("/mcp", &[], &call("tree_list", json!({}))).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        (told.status == 503).then_some(told)
+    });
+    let told = told.expect("all is room");
+    assert_eq!(told.header("retry-after"), Some("1"));
+    assert!(told.body.contains("was not begun"), "{told:?}");
+    drop(silent);
+    let again = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        desk.server.modern("tools/list", json!({})).is_ok()
+    });
+    assert!(again, "the room of those who left is not given back");
 }
 
 #[test]

@@ -3,8 +3,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -18,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::capped::Capped;
 use super::server::Server;
-use crate::limits::{HTTP_BODY_BYTES_MAX, HTTP_BYTES_AT_ONCE_MAX, HTTP_REQUEST_BYTES_MIN};
+use crate::limits::{HTTP_BODY_BYTES_MAX, HTTP_BODY_TIME_MAX, HTTP_BYTES_AT_ONCE_MAX, HTTP_REQUEST_BYTES_MIN};
 use crate::waiting::may_block;
 
 /// The operator's words on HTTP.
@@ -108,17 +110,55 @@ async fn check(State(allowed): State<Arc<Allowed>>, request: Request, next: Next
         return refused(why);
     }
     // Until its answer begins; a stream that stays open afterwards holds no request.
-    let Ok(_room) = allowed.bytes.try_acquire_many(weight(&request)) else { return busy() };
-    next.run(request).await
+    let taken = weight(declared(&request));
+    let Ok(mut room) = allowed.bytes.try_acquire_many(taken) else { return busy() };
+    match received(request, HTTP_BODY_TIME_MAX).await {
+        Ok((request, bytes)) => {
+            drop(room.split((taken - weight(bytes)) as usize));
+            next.run(request).await
+        }
+        Err(status) => (status, unread(status)).into_response(),
+    }
 }
 
-/// What a request takes at most: a body that does not say how long it is may be as long as any.
-fn weight(request: &Request) -> u32 {
+/// Bytes that a request may have: a body that does not say how long it is may be as long as any.
+fn declared(request: &Request) -> usize {
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let declared = header(header::CONTENT_LENGTH).and_then(|text| text.parse::<usize>().ok());
+    let declared = header(header::CONTENT_LENGTH).and_then(|text| text.parse().ok());
     let bodiless = request.method() == Method::GET || request.method() == Method::DELETE;
-    let bytes = declared.unwrap_or(if bodiless { 0 } else { HTTP_BODY_BYTES_MAX });
+    declared.unwrap_or(if bodiless { 0 } else { HTTP_BODY_BYTES_MAX })
+}
+
+/// What a request of so many bytes counts for.
+fn weight(bytes: usize) -> u32 {
     u32::try_from(bytes.clamp(HTTP_REQUEST_BYTES_MIN, HTTP_BODY_BYTES_MAX)).unwrap_or(u32::MAX)
+}
+
+/// The request with all of its body, and how many bytes that is. Who sends it too slowly, or not at all, may not take the
+/// room of others for ever.
+async fn received(request: Request, time: Duration) -> Result<(Request, usize), StatusCode> {
+    if declared(&request) > HTTP_BODY_BYTES_MAX {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let (parts, body) = request.into_parts();
+    match tokio::time::timeout(time, to_bytes(body, HTTP_BODY_BYTES_MAX)).await {
+        Ok(Ok(bytes)) => {
+            let length = bytes.len();
+            Ok((Request::from_parts(parts, Body::from(bytes)), length))
+        }
+        // A body that broke off has nobody left to read this.
+        Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+fn unread(status: StatusCode) -> String {
+    match status {
+        StatusCode::REQUEST_TIMEOUT => {
+            format!("the request's body did not come within {} seconds: send it again\n", HTTP_BODY_TIME_MAX.as_secs())
+        }
+        _ => format!("the request's body has more than {HTTP_BODY_BYTES_MAX} bytes, which is as many as may be\n"),
+    }
 }
 
 fn busy() -> Response {
@@ -207,6 +247,19 @@ pub async fn serve(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_given_up_and_one_that_is_too_long_is_not_read() {
+        let post = |body| Request::builder().method(Method::POST).body(body).unwrap();
+        let silent = futures::stream::pending::<Result<&'static str, std::io::Error>>();
+        let told = received(post(Body::from_stream(silent)), Duration::from_millis(20)).await;
+        assert_eq!(told.err(), Some(StatusCode::REQUEST_TIMEOUT));
+        let endless = futures::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1 << 20]));
+        let told = received(post(Body::from_stream(endless)), HTTP_BODY_TIME_MAX).await;
+        assert_eq!(told.err(), Some(StatusCode::PAYLOAD_TOO_LARGE));
+        let (_, bytes) = received(post(Body::from("twelve bytes")), HTTP_BODY_TIME_MAX).await.unwrap();
+        assert_eq!(bytes, 12);
+    }
 
     #[test]
     fn ports_do_not_matter_and_names_do() {
