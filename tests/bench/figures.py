@@ -3,7 +3,7 @@
 
 usage: figures.py [RELEASE_FOLDER] [--quick] [--only PART,..]     (default: target/release; `cargo build --release --workspace --bins` first)
 
-Parts: disk start stdio http inside length store memory peer. Server and generator share two pinned cores (taskset). For
+Parts: disk start stdio seal http inside length store memory peer. Server and generator share two pinned cores (taskset). For
 `peer` set PEER to the command of an mcptree server over stdio (`mcptree serve {trees}`): the same walk, one client.
 """
 import json, os, subprocess, sys, tempfile, time
@@ -66,6 +66,12 @@ class Bench:
         for clients in (1, 8, 64, 256):
             row(f"stdio, {clients} sessions on one connection", shown(self.json(self.load, "stdio", clients, self.seconds, self.wfhost, "serve", self.trees, "--data", self.data("stdio"))))
 
+    def seal(self):
+        trees, key = os.path.join(HERE, "incident/trees"), self.data("key.pem")
+        subprocess.run([self.wfhost, "key", "new", key], check=True, stdout=subprocess.DEVNULL)
+        for what, more in (("plain", []), ("sealed", ["--signing-key", key])):
+            row(f"the incident walk, one client, synced, {what}", json.dumps(self.lone([self.wfhost, "serve", trees, "--data", self.data(what), *more])))
+
     def http(self):
         for clients in (1, 8, 64, 256):
             both = {}
@@ -112,7 +118,7 @@ def main():
     words = sys.argv[1:]; quick = "--quick" in words; only = next((words[i + 1].split(",") for i, w in enumerate(words) if w == "--only"), None)
     release = next((w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] != "--only")), os.path.join(ROOT, "target/release"))
     bench = Bench(os.path.abspath(release), quick)
-    for part in ("disk", "start", "stdio", "http", "inside", "length", "store", "memory", "peer"):
+    for part in ("disk", "start", "stdio", "seal", "http", "inside", "length", "store", "memory", "peer"):
         if only and part not in only: continue
         print(f"\n{part} (load of the machine before: {os.getloadavg()[0]:.2f})\n| what | measured |\n|---|---|", flush=True)
         getattr(bench, part)()
