@@ -94,6 +94,21 @@ impl Served {
         Ok(())
     }
 
+    /// Every session once more from its middle on: a fork must be as whole as what it comes from.
+    fn fork_all(&self) -> Result<()> {
+        let output = self.command().args(["sessions", "list", "--all", "--limit", "1000", "--json"]).output()?;
+        let list: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        for session in list["sessions"].as_array().into_iter().flatten() {
+            let (id, entries) = (session["session"].as_str().unwrap_or_default(), session["entries"].as_u64());
+            // Where nothing has happened there is nothing to go on from.
+            let Some(entries) = entries.filter(|entries| *entries > 0) else { continue };
+            let middle = entries.div_ceil(2).to_string();
+            let forked = self.command().args(["sessions", "fork", id, "--at", &middle, "--json"]).output()?;
+            anyhow::ensure!(forked.status.success(), "{id} cannot be forked at entry {middle} of {entries}");
+        }
+        Ok(())
+    }
+
     fn client(&mut self) -> Result<&mut Client> {
         self.client.as_mut().context("the server is not running")
     }
@@ -205,6 +220,7 @@ impl Driver for Served {
         for client in self.client.take().into_iter().chain(std::mem::take(&mut self.others).into_values()) {
             client.close()?;
         }
+        self.fork_all()?;
         for command in ["verify", "replay"] {
             let output = self.command().args([command, "--json"]).output()?;
             let report = String::from_utf8_lossy(&output.stdout);
