@@ -117,6 +117,10 @@ pub const WORKFLOW_DEPTH_MAX: u32 = 16;
 pub const TAKE_OVER_MAX: usize = 100_000;
 /// A tool call answers within this time, whatever it waits for.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(50);
+/// And waits so long for timers that its own step has set; one that is later fires without the caller.
+pub const TIMER_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Calls that wait for timers at once; a further one answers at once, and its timers fire without it.
+pub const TIMERS_WAITED_FOR_MAX: usize = 128;
 /// How long connections may take to end once the server has been told to.
 pub const LEAVE_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take over a notice before it is told no more.

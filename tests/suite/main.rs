@@ -40,6 +40,7 @@ mod sandbox;
 mod sessions;
 mod skills;
 mod tidy;
+mod timers;
 mod upstream;
 mod verify;
 mod versions;

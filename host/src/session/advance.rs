@@ -2,16 +2,14 @@
 //! it returns.
 
 use super::caller::Caller;
-use super::drive::Adrift;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
-use super::turn::{self, BadAnswer, Draft};
-use super::wire;
+use super::turn::{BadAnswer, Draft};
 use crate::catalogue::{Catalogue, Offered};
-use crate::limits::{LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX, SWEEP_SESSIONS_MAX, TAKE_OVER_MAX};
+use crate::limits::{LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
-use crate::session::model::{Digest, Head, OpenRequest, SessionId, Standing};
+use crate::session::model::{Digest, Head, OpenRequest, SessionId};
 
 /// What became of a call or a reply.
 #[derive(Debug, Clone)]
@@ -118,90 +116,6 @@ impl Host {
             draft.note(self.clock.now(), note.clone(), Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
             Ok(self.commit(&draft)?.then_some(()))
         })
-    }
-
-    /// Hands every session whose timer or deadline has passed what it waited for. Returns how many moved, and what broke:
-    /// one session's trouble is not another's.
-    pub fn sweep(&self) -> Result<(usize, Vec<Fault>), Fault> {
-        self.sweep_until(self.clock.now(), SWEEP_SESSIONS_MAX)
-    }
-
-    /// When a host starts: besides what is due, what hosts that are gone have left behind.
-    pub fn take_up(&self) -> Result<(usize, Vec<Fault>), Fault> {
-        self.sweep_until(crate::session::model::Millis::MAX, TAKE_OVER_MAX)
-    }
-
-    fn sweep_until(&self, until: crate::session::model::Millis, limit: usize) -> Result<(usize, Vec<Fault>), Fault> {
-        let due = self.store.due(until, limit)?;
-        let (mut moved, mut faults) = (0, Vec::new());
-        for &session in &due {
-            match self.sweep_one(session) {
-                Ok(()) => moved += 1,
-                Err(fault) => {
-                    if fault.would_recur() {
-                        faults.extend(self.let_rest(session, &fault).err());
-                    }
-                    faults.push(fault);
-                }
-            }
-        }
-        Ok((moved, faults))
-    }
-
-    /// What broke on the clock's turn would break again at its next: it waits for a call instead.
-    fn let_rest(&self, session: SessionId, fault: &Fault) -> Result<(), Fault> {
-        let clock = Caller { channel: "clock", ..Caller::default() };
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
-            let mut draft = Draft::of(head);
-            let detail = serde_json::json!({"fault": fault.to_string()});
-            let note = NoteRow { kind: "rests".into(), request: None, detail };
-            draft.note(self.clock.now(), note, Some(clock.by())).map_err(|bad| Fault::Arguments(bad.0))?;
-            draft.quieten();
-            Ok(self.commit(&draft)?.then_some(()))
-        })
-    }
-
-    fn sweep_one(&self, session: SessionId) -> Result<(), Fault> {
-        let clock = Caller { channel: "clock", ..Caller::default() };
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
-            let pinned = self.pinned(&head)?;
-            let mut draft = Draft::of(head);
-            if let Some(fault) = self.overdue(&clock, &pinned, &mut draft)? {
-                return Err(fault);
-            }
-            if !self.commit(&draft)? {
-                return Ok(None);
-            }
-            self.look_after(&draft.head);
-            self.set_adrift_what_began(&clock, &draft);
-            Ok(Some(()))
-        })
-    }
-
-    /// What the clock's turn asked of this host is carried out without a caller.
-    fn set_adrift_what_began(&self, clock: &Caller, draft: &Draft) {
-        let begun = draft.opened().into_iter().filter(|r| matches!(r.standing, Standing::Sent(_))).collect::<Vec<_>>();
-        if !begun.is_empty() {
-            let caller = Caller { owner: draft.head.owner.clone(), ..clock.clone() };
-            self.set_adrift(Adrift::begun(caller, draft.head.session, begun));
-        }
-    }
-
-    /// What a session waits for and nobody works on is left to whoever looks after sessions without a caller.
-    pub(super) fn look_after(&self, head: &Head) {
-        if self.outside.is_none() {
-            return;
-        }
-        if head.requests.iter().any(|r| self.is_left(head.session, r)) {
-            self.set_adrift(Adrift::Left(head.session));
-        }
-        if head.outcome.is_some() && head.parent.as_ref().is_some_and(|p| !p.told) {
-            self.set_adrift(Adrift::Ended(head.session));
-        }
     }
 
     fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
@@ -353,37 +267,6 @@ impl Host {
             }
             (None, None) => Ok(None),
         }
-    }
-
-    /// Timers and deadlines that have passed come before anything else. One on which the plugin breaks stays open, is handed
-    /// over again at the next call, and does not take this call with it; its fault is given back.
-    fn overdue(&self, caller: &Caller, pinned: &Pinned, draft: &mut Draft) -> Result<Option<Fault>, Fault> {
-        let now = self.clock.now();
-        let mut broken = None;
-        let mut overdue: Vec<OpenRequest> =
-            draft.head.requests.iter().filter(|r| turn::ends(r).is_some_and(|at| at <= now)).cloned().collect();
-        overdue.sort_by_key(|r| r.deadline);
-        for request in overdue {
-            // One that an earlier one of these closed is not open any more.
-            if !draft.head.requests.contains(&request) {
-                continue;
-            }
-            let timer = matches!(wire::need_kind(&request.need), Some(wire::NeedKind::Timer(at)) if at <= now);
-            let message = "nobody answered before the deadline".to_owned();
-            let late = contract::Failure { kind: contract::Mishap::TimedOut, message, detail: None };
-            let value = if timer { Ok("null".to_owned()) } else { Err(late) };
-            let reply = contract::Reply { request: request.id.clone(), value };
-            match self.event(caller, pinned, draft, Incoming { input: Input::Reply(reply), source: Source::Clock }) {
-                Ok(_) => {}
-                Err(Fault::Call(fault)) => {
-                    // Its line is committed with all before it; what comes now builds on that.
-                    *draft = Draft::of(draft.head.clone());
-                    broken.get_or_insert(Fault::Call(fault));
-                }
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(broken)
     }
 
     /// One event, on a draft, and with it the answers to all that it asks of a host and that this one has not: no crash and

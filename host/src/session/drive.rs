@@ -2,107 +2,27 @@
 //! here. Nothing is held while anything is waited for.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::{Either, select};
-use futures::stream::FuturesUnordered;
+use futures::stream::{self, FuturesUnordered};
 
 use super::advance::Advanced;
 use super::caller::Caller;
+use super::effects::{Answered, Ask, Asked, Effects, Unattended, ask};
 use super::fault::Fault;
 use super::flights::{Flight, Landed};
 use super::host::Host;
 use super::line::NoteRow;
 use super::outside::Told;
-use super::wire::{self, NeedKind};
-use crate::limits::{CALL_TIME_MAX, FORM_TIME, REPLIES_PER_CALL_MAX, ROUNDS_PER_CALL_MAX};
+use super::timers::{Timers, is_timer};
+use super::wire;
+use crate::limits::{FORM_TIME, REPLIES_PER_CALL_MAX, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{Failure, Mishap, Reply, Source};
 use crate::session::model::{OpenRequest, SessionId, Standing};
-
-/// Something that the client can get for a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    /// The session that asks.
-    pub session: SessionId,
-    /// The request that the answer closes.
-    pub request: String,
-    /// What is asked, and of whom.
-    pub what: Asked,
-}
-
-/// What is asked, and of whom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// A value, of a person.
-    Form {
-        /// What is asked.
-        prompt: String,
-        /// JSON Schema of the value, JSON text.
-        schema: String,
-    },
-    /// The next message, of a model.
-    Completion {
-        /// The parameters of `sampling/createMessage`, JSON text.
-        params: String,
-    },
-}
-
-/// What came of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
-    /// A value, JSON text.
-    Value(String),
-    /// The person, or the client in its place, said no.
-    Declined,
-    /// Closed without an answer, or no answer in time, or the client failed: how.
-    Unanswered(String),
-    /// There is no way to ask now.
-    Cannot,
-    /// It is asked with the reply to this very call, and answered with the next one.
-    Later,
-}
-
-/// What the edge can do for a session.
-pub trait Effects: Sync {
-    /// Asks through the client, and waits at most so long.
-    fn ask(&self, ask: &Ask, time: Duration) -> impl Future<Output = Answered> + Send;
-    /// Whether the client can be asked that at all.
-    fn can(&self, ask: &Ask) -> bool;
-    /// Tells the client what a turn wants told while the call still runs.
-    fn tell(&self, parts: &[String]) -> impl Future<Output = ()> + Send;
-    /// Ends when the client gives its call up.
-    fn given_up(&self) -> impl Future<Output = ()> + Send;
-    /// Ends after this time.
-    fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
-}
-
-/// Nobody called, or the one who did is gone: what goes on goes on alone.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unattended;
-
-impl Effects for Unattended {
-    async fn ask(&self, _ask: &Ask, _time: Duration) -> Answered {
-        Answered::Cannot
-    }
-
-    fn can(&self, _ask: &Ask) -> bool {
-        false
-    }
-
-    async fn tell(&self, _parts: &[String]) {}
-
-    async fn given_up(&self) {
-        std::future::pending::<()>().await;
-    }
-
-    async fn pause(&self, _time: Duration) {
-        std::future::pending::<()>().await;
-    }
-}
 
 /// The end of a call: what the caller gets, and what it must be asked with it.
 #[derive(Debug)]
@@ -113,8 +33,11 @@ pub struct Driven {
     pub asks: Vec<Ask>,
     /// Whether a model was wanted and the client has none to offer.
     pub no_model: bool,
-    /// Whether the session is still being worked on, here and without the caller.
+    /// Whether the output is not what the call gave: the session is still being worked on, here and without the caller, or
+    /// somebody else has moved it.
     pub goes_on: bool,
+    /// Whether somebody else has closed what the call waited for: its output says where the session stands now.
+    pub overtaken: bool,
 }
 
 /// A session that goes on without a caller: of one who is gone, or who was told to look again later.
@@ -152,8 +75,10 @@ struct Drive<'h> {
     waiting: VecDeque<(SessionId, OpenRequest)>,
     flying: FuturesUnordered<Flight>,
     keys: Vec<(SessionId, String)>,
+    timers: Timers,
     told: (Told, UnboundedReceiver<String>),
     no_model: bool,
+    overtaken: bool,
     asked: u32,
     until: Option<Instant>,
 }
@@ -170,6 +95,7 @@ enum Carried {
 enum Heard {
     Landed(Landed),
     Told(String),
+    Due,
     GivenUp,
     TimeIsUp,
 }
@@ -178,7 +104,7 @@ impl Host {
     /// Carries out what a turn asked for, and hands back what it gave. When the time of a call is up, the rest goes on
     /// without it.
     pub async fn drive<E: Effects>(&self, caller: &Caller, first: Advanced, effects: &E) -> Result<Driven, Fault> {
-        let mut drive = Drive::of(self, caller.clone(), first, Some(Instant::now() + CALL_TIME_MAX));
+        let mut drive = Drive::of(self, caller.clone(), first, effects.patience());
         effects.tell(&drive.advanced.progress).await;
         let opened = drive.advanced.opened.clone();
         drive.wait_for(drive.advanced.session, opened);
@@ -227,9 +153,21 @@ impl Host {
 }
 
 impl<'h> Drive<'h> {
-    fn of(host: &'h Host, caller: Caller, advanced: Advanced, until: Option<Instant>) -> Self {
-        let (waiting, flying, keys) = (VecDeque::new(), FuturesUnordered::new(), Vec::new());
-        Self { host, caller, advanced, waiting, flying, keys, told: unbounded(), no_model: false, asked: 0, until }
+    fn of(host: &'h Host, caller: Caller, advanced: Advanced, patience: Option<Duration>) -> Self {
+        Self {
+            host,
+            caller,
+            advanced,
+            waiting: VecDeque::new(),
+            flying: FuturesUnordered::new(),
+            keys: Vec::new(),
+            timers: Timers::within(patience),
+            told: unbounded(),
+            no_model: false,
+            overtaken: false,
+            asked: 0,
+            until: patience.map(|time| Instant::now() + time),
+        }
     }
 
     fn wait_for(&mut self, session: Option<SessionId>, opened: Vec<OpenRequest>) {
@@ -242,29 +180,51 @@ impl<'h> Drive<'h> {
     async fn run<E: Effects>(&mut self, effects: &E) -> Result<Driven, Fault> {
         for _ in 0..REPLIES_PER_CALL_MAX {
             self.launch(effects).await?;
-            if !self.flying.is_empty() {
-                match self.hear(effects).await {
-                    Heard::Landed(landed) => self.landed(landed, effects).await?,
-                    Heard::Told(part) => effects.tell(&[part]).await,
-                    Heard::GivenUp => return self.give_up(effects).await,
-                    Heard::TimeIsUp => return Ok(self.working()),
+            let question = self.flying.is_empty().then(|| self.waiting.pop_front()).flatten();
+            if let Some((session, request)) = question {
+                // Nobody listens to the clock while a person is asked.
+                self.waiting.extend(self.timers.leave());
+                if let Some(asks) = self.put(session, &request, effects).await? {
+                    return self.done(asks);
                 }
                 continue;
             }
-            let Some((session, request)) = self.waiting.pop_front() else { break };
-            let asks = self.put(session, &request, effects).await?;
-            if let Some(asks) = asks {
-                return Ok(self.done(asks));
+            if self.flying.is_empty() && !self.rests()? {
+                break;
+            }
+            match self.hear(effects).await {
+                Heard::Landed(landed) => self.landed(landed, effects).await?,
+                Heard::Told(part) => effects.tell(&[part]).await,
+                Heard::Due => self.timers.ended(self.host),
+                Heard::GivenUp => return self.give_up(effects).await,
+                Heard::TimeIsUp if self.flying.is_empty() => break,
+                Heard::TimeIsUp => return Ok(self.working()),
             }
         }
-        Ok(self.done(Vec::new()))
+        self.done(Vec::new())
     }
 
-    fn done(&mut self, asks: Vec<Ask>) -> Driven {
+    /// Whether the session whose reply the caller would get can do nothing before a timer fires that this call waits for.
+    fn rests(&mut self) -> Result<bool, Fault> {
+        let Some(session) = self.advanced.session.filter(|_| !self.timers.running.is_empty()) else { return Ok(false) };
+        let Some(head) = self.host.visible(&self.caller, session)? else { return Ok(false) };
+        self.overtaken |= self.timers.are_closed(&head);
+        Ok(!self.overtaken && head.requests.iter().all(is_timer))
+    }
+
+    fn done(&mut self, asks: Vec<Ask>) -> Result<Driven, Fault> {
         // What is left waits for somebody; it is not for the background.
         self.waiting.clear();
-        let goes_on = !self.flying.is_empty();
-        Driven { advanced: self.advanced.clone(), asks, no_model: self.no_model, goes_on }
+        if let Some(session) = self.advanced.session.filter(|_| self.overtaken) {
+            self.advanced.output = self.host.stands_now(&self.caller, session)?;
+        }
+        let goes_on = self.overtaken || !self.flying.is_empty();
+        Ok(Driven { asks, goes_on, overtaken: self.overtaken, ..self.driven() })
+    }
+
+    fn driven(&self) -> Driven {
+        let (advanced, no_model) = (self.advanced.clone(), self.no_model);
+        Driven { advanced, asks: Vec::new(), no_model, goes_on: true, overtaken: false }
     }
 
     /// Puts a question to the client. Some: it is asked with the reply. The drive ends when nobody answers.
@@ -300,22 +260,23 @@ impl<'h> Drive<'h> {
         Ok(None)
     }
 
-    /// Begins on all that is the host's own to carry out; what is somebody else's stays in the queue.
+    /// Begins on all that is the host's own to carry out, and on timers that are near; what is somebody else's stays in the
+    /// queue.
     async fn launch<E: Effects>(&mut self, effects: &E) -> Result<(), Fault> {
         let mut others = VecDeque::new();
         while let Some((session, request)) = self.waiting.pop_front() {
             if !matches!(request.standing, Standing::Sent(_)) {
-                others.push_back((session, request));
+                if !self.timers.wait(self.host, session, &request) {
+                    others.push_back((session, request));
+                }
                 continue;
             }
             if let Some(flight) = self.host.launch(session, &request, &self.told.0)? {
                 self.keys.push((session, request.id.clone()));
+                self.timers.note(session, &request);
                 self.flying.push(flight);
             } else if let Some(next) = self.host.child(&self.caller, session, &request)? {
-                effects.tell(&next.progress).await;
-                self.wait_for(next.session, next.opened.clone());
-                self.advanced = next;
-                self.hand_up(effects).await?;
+                self.moved(next, effects).await?;
             }
         }
         self.waiting = others;
@@ -323,35 +284,69 @@ impl<'h> Drive<'h> {
     }
 
     async fn hear<E: Effects>(&mut self, effects: &E) -> Heard {
-        let time = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        let left = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        let next = self.timers.next(self.host.clock.now());
+        let (time, then) = match next {
+            Some(next) if next < left => (next, Heard::Due),
+            Some(_) | None => (left, Heard::TimeIsUp),
+        };
         let (given_up, time_is_up) = (pin!(effects.given_up()), pin!(effects.pause(time)));
         let ends = select(given_up, time_is_up);
-        let news = select(self.flying.next(), self.told.1.next());
+        let mut landing = stream::select(&mut self.flying, &mut self.timers.running);
+        let news = select(landing.next(), self.told.1.next());
         match select(news, ends).await {
             Either::Left((Either::Left((Some(landed), _)), _)) => Heard::Landed(landed),
             Either::Left((Either::Right((Some(part), _)), _)) => Heard::Told(part),
-            Either::Left(_) | Either::Right((Either::Right(_), _)) => Heard::TimeIsUp,
+            Either::Left(_) => Heard::TimeIsUp,
+            Either::Right((Either::Right(_), _)) => then,
             Either::Right((Either::Left(_), _)) => Heard::GivenUp,
         }
     }
 
     async fn landed<E: Effects>(&mut self, landed: Landed, effects: &E) -> Result<(), Fault> {
         let Landed { session, request, value } = landed;
+        let waited_for = self.timers.forget(session, &request);
+        if value.is_none() {
+            // Because the clock has ended it, or it was closed, or the client gave its call up.
+            match self.host.settle(&self.caller, session)? {
+                Some(next) => self.moved(next, effects).await?,
+                None if is_timer(&request) => {
+                    self.overtaken |= waited_for && self.advanced.session == Some(session);
+                }
+                None => {}
+            }
+            if is_timer(&request) || !self.host.still_open(&self.caller, session, &request.id)? {
+                return Ok(());
+            }
+        }
         let source = if value.is_some() { Source::Upstream } else { Source::Host };
         let value = value.unwrap_or_else(|| Err(failure(Mishap::Cancelled, "the client gave its call up")));
         let reply = Reply { request: request.id, value };
         self.handed_over(session, (&request.need, &reply, source), effects).await.map(|_| ())
     }
 
+    /// A session has moved: the caller gets the reply of the last one that did.
+    async fn moved<E: Effects>(&mut self, next: Advanced, effects: &E) -> Result<(), Fault> {
+        effects.tell(&next.progress).await;
+        self.wait_for(next.session, next.opened.clone());
+        self.advanced = next;
+        self.overtaken = false;
+        if let Some(session) = self.advanced.session {
+            self.timers.keep(self.host, session)?;
+        }
+        self.hand_up(effects).await
+    }
+
     /// The client gave its call up: so are the calls that were made for it, and the sessions are told.
     async fn give_up<E: Effects>(&mut self, effects: &E) -> Result<Driven, Fault> {
+        self.timers.leave();
         for (session, request) in self.keys.drain(..) {
             self.host.flights.give_up(session, &request);
         }
         while let Some(landed) = self.flying.next().await {
             self.landed(landed, effects).await?;
         }
-        Ok(self.done(Vec::new()))
+        self.done(Vec::new())
     }
 
     /// The time of a call is up: the session goes on, and the caller is told how to look at it.
@@ -366,7 +361,7 @@ impl<'h> Drive<'h> {
             content: None,
             is_error: false,
         };
-        Driven { advanced: self.advanced.clone(), asks: Vec::new(), no_model: self.no_model, goes_on: true }
+        self.driven()
     }
 
     /// Hands a reply to the session. False if it was refused: then nothing more is to be done.
@@ -383,13 +378,13 @@ impl<'h> Drive<'h> {
             }
             return Ok(true);
         };
-        effects.tell(&next.progress).await;
         let refused = next.opened.is_empty() && self.host.still_open(&self.caller, session, &reply.request)?;
-        self.wait_for(next.session, next.opened.clone());
         // A refused value is told with its reason; a refused failure leaves what the turn before said.
         if reply.value.is_ok() || !refused {
-            self.advanced = next;
-            self.hand_up(effects).await?;
+            self.moved(next, effects).await?;
+        } else {
+            effects.tell(&next.progress).await;
+            self.wait_for(next.session, next.opened);
         }
         Ok(!refused)
     }
@@ -449,22 +444,6 @@ impl Drop for Drive<'_> {
         };
         self.host.set_adrift(Adrift::Begun(Box::new(begun)));
     }
-}
-
-/// What the client can be asked to close a request.
-#[must_use]
-pub fn ask(session: SessionId, request: &OpenRequest) -> Option<Ask> {
-    let what = match wire::need_kind(&request.need)? {
-        NeedKind::Answer { audience, .. } if audience == "agent" => return None,
-        NeedKind::Answer { prompt, schema, .. } => Asked::Form { prompt, schema },
-        NeedKind::Completion(params) => Asked::Completion { params },
-        NeedKind::AgentTool { .. }
-        | NeedKind::Tool { .. }
-        | NeedKind::ToolList(_)
-        | NeedKind::Workflow { .. }
-        | NeedKind::Timer(_) => return None,
-    };
-    Some(Ask { session, request: request.id.clone(), what })
 }
 
 fn failure(kind: Mishap, message: &str) -> Failure {

@@ -10,6 +10,7 @@ use super::fault::Fault;
 use super::flights::Flights;
 use super::locks::Locks;
 use super::outside::{Nobody, Outside};
+use super::timers::Waiting;
 use crate::catalogue::{Catalogue, Definition, FileFault, Plugins};
 use crate::clock::Clock;
 use crate::limits::DEFINITIONS_IN_MEMORY_MAX;
@@ -38,6 +39,7 @@ pub struct Host {
     pub(super) options: HostOptions,
     pub(super) outside: Option<Arc<dyn Outside>>,
     pub(super) flights: Flights,
+    pub(super) waiting: Waiting,
     pub(super) observers: OnceLock<Observers>,
     adrift: Channel,
     plugins: RwLock<Arc<Plugins>>,
@@ -73,6 +75,7 @@ impl Host {
             options,
             outside: Some(Arc::new(Nobody)),
             flights: Flights::default(),
+            waiting: Waiting::default(),
             observers: OnceLock::new(),
             adrift: Channel::default(),
             plugins: RwLock::new(Arc::new(plugins)),
@@ -94,6 +97,7 @@ impl Host {
             locks: Locks::default(),
             outside: Some(Arc::new(Nobody)),
             flights: Flights::default(),
+            waiting: Waiting::default(),
             observers: OnceLock::new(),
             adrift: Channel::default(),
             // What is only tried out is nobody's journal, and bears no seal.

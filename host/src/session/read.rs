@@ -83,11 +83,22 @@ impl Host {
             Readable::There(head, pinned) => (head, pinned),
             Readable::Absent(output) => return Ok(Advanced::only(output)),
         };
-        let mut output = pinned.plugin.status(&pinned.definition.code, &record(&head), &head.state)?;
-        if let Some(doubt) = doubt(&head) {
-            output.headline = Some(output.headline.map_or(doubt.clone(), |headline| format!("{doubt}\n{headline}")));
+        Ok(Advanced::about(head.session, self.stands(&head, &pinned)?))
+    }
+
+    /// Where a session stands, in the plugin's words and, where it cannot know, in the host's.
+    fn stands(&self, head: &Head, pinned: &Pinned) -> Result<contract::Output, Fault> {
+        let mut output = pinned.plugin.status(&pinned.definition.code, &record(head), &head.state)?;
+        if let Some(told) = doubt(head) {
+            output.headline = Some(output.headline.map_or(told.clone(), |headline| format!("{told}\n{headline}")));
         }
-        Ok(Advanced::about(head.session, output))
+        Ok(output)
+    }
+
+    /// The same for the caller of a session that somebody else has moved meanwhile.
+    pub(super) fn stands_now(&self, caller: &Caller, session: SessionId) -> Result<contract::Output, Fault> {
+        let head = self.visible(caller, session)?.ok_or_else(|| Fault::UnknownSession(session.to_string()))?;
+        self.stands(&head, &self.pinned(&head)?)
     }
 
     pub(super) fn trace(&self, routed: &Routed<'_>, page: &contract::Page) -> Result<Advanced, Fault> {

@@ -204,6 +204,16 @@ fn good(what: &str, n: u64, event: &Event, turn: &mut Turn) {
     };
     match what {
         "timer" => turn.requests.push(request(Need::Timer(event.at + n), None)),
+        "timer-and-question" => {
+            turn.requests.push(request(Need::Timer(event.at + n), None));
+            let need = question(Audience::Agent);
+            turn.requests.push(Request { id: "q".into(), need, deadline: None });
+        }
+        "timed-timer" => turn.requests.push(request(Need::Timer(event.at + n), Some(event.at + n / 2))),
+        "two-timers" => {
+            turn.requests.push(Request { id: "tick".into(), need: Need::Timer(event.at + n), deadline: None });
+        }
+        "reply tick null" => turn.requests.push(request(Need::Timer(event.at + n), None)),
         // Its reply makes the probe trap: see `harm::in_turn`.
         "bad-timer" => {
             turn.requests.push(Request { id: "trap".into(), need: Need::Timer(event.at + n), deadline: None });

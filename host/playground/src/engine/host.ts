@@ -280,7 +280,8 @@ export class Host {
     overdue.sort((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0));
     for (const request of overdue) {
       if (!draft.head.requests.includes(request)) continue;
-      const rang = request.need.tag === "timer" && passed(Number(request.need.val));
+      // A timer fires unless its deadline came first, however late anybody looks.
+      const rang = request.need.tag === "timer" && request.deadline === Number(request.need.val);
       const late = failure("timed-out", "nobody answered before the deadline");
       const value: Reply["value"] = rang ? { tag: "ok", val: "null" } : late;
       try {

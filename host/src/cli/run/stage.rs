@@ -89,9 +89,13 @@ impl Effects for Stage {
         std::future::pending::<()>().await;
     }
 
-    /// Whoever started the run waits for its end, or ends it.
     async fn pause(&self, _time: Duration) {
         std::future::pending::<()>().await;
+    }
+
+    /// Whoever started the run waits for its end, or ends it.
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 }
 
