@@ -147,6 +147,10 @@ pub const HTTP_SESSIONS_MAX: usize = 1_000;
 pub const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// Sessions that one such look moves at most.
 pub const SWEEP_SESSIONS_MAX: usize = 64;
+/// Sessions that one start ends at most, because more are open than their document lets be.
+pub const DROPPED_AT_ONCE_MAX: usize = 64;
+/// Open sessions that are looked at together for that.
+pub const KEPT_PAGE: usize = 500;
 /// How often folders are looked at where no notice of changes comes.
 pub const POLL_EVERY: Duration = Duration::from_secs(2);
 /// How long a change of a folder must be quiet before it is read.

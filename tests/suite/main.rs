@@ -25,6 +25,7 @@ mod graphs;
 mod interop;
 mod journals;
 mod jsonata;
+mod keeping;
 mod kit;
 mod library;
 mod logic;

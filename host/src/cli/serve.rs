@@ -14,7 +14,7 @@ use super::upstreams::{Reached, Upstreams};
 use super::watched::{Watched, Watching};
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
-use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY};
+use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY, SWEEP_SESSIONS_MAX};
 use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
@@ -244,6 +244,7 @@ fn sweep(host: Arc<Host>) {
             let host = Arc::clone(&host);
             let swept = tokio::task::spawn_blocking(move || if first { host.take_up() } else { host.sweep() }).await;
             first = false;
+            let more = matches!(&swept, Ok(Ok((moved, _))) if *moved >= SWEEP_SESSIONS_MAX);
             match swept {
                 Ok(Ok((_, faults))) => {
                     let words = faults.iter().map(|fault| format!("a timer came to nothing: {fault}"));
@@ -252,7 +253,10 @@ fn sweep(host: Arc<Host>) {
                 Ok(Err(fault)) => print::note(print::plain(&format!("timers could not be looked at: {fault}"))),
                 Err(_) => {}
             }
-            tokio::time::sleep(SWEEP_EVERY).await;
+            // Many that are due at once do not hold up those that come due after them.
+            if !more {
+                tokio::time::sleep(SWEEP_EVERY).await;
+            }
         }
     });
 }

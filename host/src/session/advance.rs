@@ -201,6 +201,8 @@ impl Host {
         if let Some(own) = &routed.caller.own {
             own.set(&draft.head.interpreter, &draft.head.workflow, draft.head.session);
         }
+        // What has begun has begun: whatever hinders this is there again at the next start.
+        let _ = self.keep_to_limit(routed.caller, pinned, &draft.head);
         Ok(advanced)
     }
 
@@ -224,8 +226,14 @@ impl Host {
             let input = input(&head)?;
             let mut draft = Draft::of(head);
             self.overdue(routed.caller, &pinned, &mut draft)?;
-            let incoming = Incoming { input, source: Source::Agent };
-            let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
+            self.drop_idle(routed.caller, &pinned, &mut draft)?;
+            let advanced = match self.turned_away(routed, target, &mut draft)? {
+                Some(told) => told,
+                None => {
+                    let incoming = Incoming { input, source: Source::Agent };
+                    self.event(routed.caller, &pinned, &mut draft, incoming)?
+                }
+            };
             if !self.commit(&draft)? {
                 return Ok(None);
             }

@@ -23,6 +23,15 @@ impl OwnSessions {
         let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         own.insert((interpreter.to_owned(), workflow.to_owned()), session);
     }
+
+    /// A session is the connection's own no more, if it was.
+    pub fn release(&self, interpreter: &str, workflow: &str, session: SessionId) {
+        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (interpreter.to_owned(), workflow.to_owned());
+        if own.get(&key) == Some(&session) {
+            own.remove(&key);
+        }
+    }
 }
 
 /// Who calls.

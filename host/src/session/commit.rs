@@ -41,6 +41,9 @@ impl Host {
         if change.lines.is_empty() {
             return Ok(true);
         }
+        if !draft.is_quiet() {
+            change.due = change.due.into_iter().chain(self.idle_due(&change.head)).min();
+        }
         self.seal(draft.start(), &mut change.head)?;
         let began = Instant::now();
         if !self.committed_or_not(change)? {

@@ -212,7 +212,7 @@ impl Host {
         Ok(plugin)
     }
 
-    fn definition(&self, head: &Head) -> Result<Arc<Definition>, Fault> {
+    pub(super) fn definition(&self, head: &Head) -> Result<Arc<Definition>, Fault> {
         if let Some(definition) = self.definitions.lock().unwrap_or_else(PoisonError::into_inner).get(&head.definition)
         {
             return Ok(Arc::clone(definition));

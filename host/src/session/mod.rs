@@ -16,6 +16,7 @@ mod flights;
 mod fork;
 mod history;
 mod host;
+mod keeping;
 pub mod line;
 mod locks;
 pub mod model;

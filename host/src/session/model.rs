@@ -134,6 +134,11 @@ pub struct Failure {
     pub detail: Option<String>,
 }
 
+impl Failure {
+    /// The kind of an end that the host has set, because the document lets no more sessions, or no longer idle ones, be open.
+    pub const DROPPED: &'static str = "dropped";
+}
+
 /// How a session ended: a JSON text, or a failure.
 pub type Outcome = Result<String, Failure>;
 

@@ -4,6 +4,7 @@ use super::advance::{Advanced, Incoming, Routed, absent, record};
 use super::caller::Caller;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
+use super::keeping::{listed_outcome, told_dropped};
 use super::turn::Draft;
 use super::wire;
 use crate::limits::PAGE_ENTRIES_MAX;
@@ -89,7 +90,7 @@ impl Host {
     /// Where a session stands, in the plugin's words and, where it cannot know, in the host's.
     fn stands(&self, head: &Head, pinned: &Pinned) -> Result<contract::Output, Fault> {
         let mut output = pinned.plugin.status(&pinned.definition.code, &record(head), &head.state)?;
-        if let Some(told) = doubt(head) {
+        for told in [doubt(head), told_dropped(head)].into_iter().flatten() {
             output.headline = Some(output.headline.map_or(told.clone(), |headline| format!("{told}\n{headline}")));
         }
         Ok(output)
@@ -233,7 +234,7 @@ fn run(listed: Listed) -> contract::Run {
             changed: head.changed,
             entries: head.entries,
             current: head.current.clone(),
-            outcome: head.outcome.as_ref().map(wire::outcome_of),
+            outcome: listed_outcome(&head),
             unreadable: None,
         },
         Listed::Unreadable(session, why) => contract::Run {

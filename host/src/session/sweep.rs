@@ -1,5 +1,5 @@
-//! What the clock does to sessions: timers and deadlines that have passed, with and without a call, and what hosts that
-//! are gone have left behind.
+//! What the clock does to sessions: timers and deadlines that have passed, with and without a call, sessions that nobody moved
+//! for too long, and what hosts that are gone have left behind.
 
 use super::advance::{Advanced, Incoming};
 use super::caller::Caller;
@@ -86,6 +86,7 @@ impl Host {
             if let Some(fault) = self.overdue(&clock, &pinned, &mut draft)?.broken {
                 return Err(fault);
             }
+            self.drop_idle(&clock, &pinned, &mut draft)?;
             if !self.commit(&draft)? {
                 return Ok(None);
             }

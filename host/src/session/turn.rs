@@ -9,7 +9,7 @@ use super::{patch, wire};
 use crate::limits::{CARRY_LEASE, SNAPSHOT_EVERY, STATE_BYTES_MAX};
 use crate::observe::{Committed, Ended, Tally};
 use crate::plugin::contract;
-use crate::session::model::{Digest, Head, Line, Millis, OpenRequest, Sent, Standing};
+use crate::session::model::{Digest, Failure, Head, Line, Millis, OpenRequest, Sent, Standing};
 use crate::store::Change;
 
 /// A head on its way: lines, memories and what was open before, until all of it is committed at once.
@@ -167,12 +167,26 @@ impl Draft {
         self.quiet = true;
     }
 
+    /// Whether it does so.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Something that the host did.
     pub(super) fn note(&mut self, at: Millis, note: NoteRow, by: Option<By>) -> Result<(), BadAnswer> {
         let mut row = LineRow::after(&self.head, at, by);
         row.note = Some(note);
         self.tally.notes += 1;
         self.push(&row, 0)
+    }
+
+    /// The host ends the session: whatever it waits for is withdrawn, and nothing moves it any more.
+    pub(super) fn drop_session(&mut self, at: Millis, message: String, by: Option<By>) -> Result<(), BadAnswer> {
+        let detail = serde_json::json!({"message": message});
+        self.note(at, NoteRow { kind: Failure::DROPPED.into(), request: None, detail }, by)?;
+        self.head.requests.clear();
+        self.head.outcome = Some(Err(Failure { kind: Failure::DROPPED.into(), message, detail: None }));
+        Ok(())
     }
 
     fn push(&mut self, row: &LineRow, entries: usize) -> Result<(), BadAnswer> {

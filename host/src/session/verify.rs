@@ -10,7 +10,7 @@ use super::line::{self, ForkRow, LineRow, TurnRow};
 use super::{patch, sealing};
 use crate::limits::PAGE_BYTES_MAX;
 use crate::seal::PublicKey;
-use crate::session::model::{Digest, Head, SessionId};
+use crate::session::model::{Digest, Failure, Head, SessionId};
 use crate::store::Limit;
 
 /// What a journal is measured against besides itself.
@@ -46,6 +46,8 @@ struct Walk<'h> {
     state: Value,
     /// The last turn, and its line.
     last: Option<(u64, TurnRow)>,
+    /// Why the host has ended the session after it.
+    dropped: Option<String>,
     entries: u32,
     /// The session that the next line must be of: a fork begins with the lines of another.
     session: String,
@@ -143,6 +145,7 @@ impl<'h> Walk<'h> {
             next: 1,
             state: Value::Null,
             last: None,
+            dropped: None,
             entries: 0,
             session: head.fork.map_or(head.session, |fork| fork.root).to_string(),
             fork: None,
@@ -197,6 +200,10 @@ impl<'h> Walk<'h> {
                 self.remembered.push((n, turn.memories, hash.clone()));
             }
             self.last = Some((n, turn.clone()));
+            self.dropped = None;
+        }
+        if let Some(note) = row.note.as_ref().filter(|note| note.kind == Failure::DROPPED) {
+            self.dropped = Some(note.detail.get("message").and_then(Value::as_str).unwrap_or_default().to_owned());
         }
         self.entries = row.seq.saturating_sub(1) + u32::try_from(row.entries().len()).unwrap_or(u32::MAX);
     }
@@ -219,7 +226,7 @@ impl<'h> Walk<'h> {
             if Digest::of(self.head.state.as_bytes()).to_string() != turn.state_hash {
                 self.damages.push(Damage::State { line: *line });
             }
-            let other = differing(self.head, turn, self.entries);
+            let other = differing(self.head, turn, (self.entries, self.dropped.as_deref()));
             self.damages.extend(other.into_iter().map(|field| Damage::Head { field: field.into() }));
         }
     }
@@ -265,10 +272,15 @@ impl Host {
 }
 
 /// What of a head is not as the last turn left it.
-fn differing(head: &Head, turn: &TurnRow, entries: u32) -> Vec<&'static str> {
-    let requests = turn.requests.iter().map(|r| (r.id.as_str(), r.need.get()));
+fn differing(head: &Head, turn: &TurnRow, (entries, dropped): (u32, Option<&str>)) -> Vec<&'static str> {
+    let left = if dropped.is_some() { &[][..] } else { &turn.requests };
+    let requests = left.iter().map(|r| (r.id.as_str(), r.need.get()));
     let same_requests = requests.eq(head.requests.iter().map(|r| (r.id.as_str(), r.need.as_str())));
     let same_outcome = match (&turn.outcome, &head.outcome) {
+        (_, outcome) if dropped.is_some() => {
+            let failure = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
+            failure.is_some_and(|f| f.kind == Failure::DROPPED && Some(f.message.as_str()) == dropped)
+        }
         (None, None) => true,
         (Some(row), Some(Ok(value))) => row.value.as_ref().is_some_and(|v| v.get() == value),
         (Some(row), Some(Err(failure))) => {

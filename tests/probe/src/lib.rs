@@ -40,7 +40,7 @@ impl Dialect for Probe {
             views: Vec::new(),
             servers: outside::servers(&text),
             instructions: None,
-            sessions: Keeping { shared: false, idle_seconds: None, limit: None },
+            sessions: Keeping { shared: false, idle_seconds: figure(&text, "idle "), limit: figure(&text, "limit ") },
             code: text.clone().into_bytes(),
         };
         Compiled { definitions: vec![definition], diagnostics: strangers(bundle, &text) }
@@ -118,6 +118,11 @@ impl Dialect for Probe {
         }
         wfhost_jsonlogic::evaluate(expression, context)
     }
+}
+
+/// The figure on the line of a document that begins so.
+fn figure(text: &str, word: &str) -> Option<u32> {
+    text.lines().find_map(|line| line.strip_prefix(word)?.parse().ok())
 }
 
 /// A line `calls SERVER TOOL` of a document names a tool; said of those that are known not to be there.

@@ -215,7 +215,13 @@ pub(crate) fn server(node: &Node, desk: &mut Desk<'_>) -> Server {
             let mut fields = Fields::new(sessions, fields.desk, None, "server.sessions.");
             fields.unknown(&["ttl", "max"]);
             idle_seconds = fields.duration("ttl").map(|millis| millis.div_ceil(1000));
-            limit = fields.given("max").and_then(|node| node.value().as_i64()).and_then(|max| u32::try_from(max).ok());
+            limit = fields.given("max").and_then(|node| {
+                let max = node.value().as_i64().and_then(|max| u32::try_from(max).ok()).filter(|max| *max > 0);
+                if max.is_none() {
+                    fields.wrong("max", "a whole number from 1 on", node);
+                }
+                max
+            });
         }
     }
     let hints = fields.given("hints").map(|node| hints(node, fields.desk)).unwrap_or_default();

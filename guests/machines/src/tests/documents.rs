@@ -39,6 +39,10 @@ fn the_top_is_checked() {
     );
     check("entry: a\nactions: {a: {}}\nstates: {}", "unknown-field 3:1");
     check("entry: a\nactions:\n  a: {set: {x: {{ y }}}}", "unquoted-placeholder 3:17");
+    for max in ["0", "-1", "many", "1.5"] {
+        check(&format!("entry: a\nactions: {{a: {{}}}}\nserver: {{sessions: {{max: {max}}}}}"), "wrong-type 3:26");
+    }
+    check("entry: a\nactions: {a: {}}\nserver: {sessions: {max: 1, ttl: 1h}}", "");
 }
 
 #[test]
