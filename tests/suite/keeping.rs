@@ -176,6 +176,23 @@ fn a_session_that_the_clock_will_move_is_not_idle() {
     assert!(dropped(&lab, session).is_some());
 }
 
+#[test]
+fn what_is_shown_before_the_first_call_bears_the_name_of_the_session_that_then_begins() {
+    let lab = lab("");
+    let shown = lab.value("probe_look", &json!({})).unwrap()["session"].clone();
+    assert_eq!(lab.value("probe_look", &json!({})).unwrap()["session"], shown);
+    assert!(lab.host.list(&wfhost::store::Query { limit: 10, ..Default::default() }).unwrap().is_empty());
+    // A start that is refused leaves the name to the next one.
+    call(&lab, &json!({"do": "x", "session": "ses_x"}));
+    lab.call("probe_start", &json!({"do": "refuse"})).unwrap();
+    assert_eq!(call(&lab, &json!({"do": "x"}))["session"], shown);
+    // And no other session bears it.
+    let other = lab.value("probe_start", &json!({})).unwrap();
+    assert_ne!(other["session"], shown);
+    let workflow = lab.value("probe_look", &json!({"workflow": "b"})).unwrap();
+    assert_ne!(workflow["session"], shown);
+}
+
 const MACHINE: &str = "machine: one\nentry: go\nstate: {n: 0}\nactions:\n  go: {writes: [n], set: {n: \"{{ n + 1 }}\"}}\n\
                        transitions:\n  - {from: go, to: go}\nserver: {sessions: {max: 1, ttl: 1h}}\n";
 

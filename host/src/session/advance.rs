@@ -119,11 +119,26 @@ impl Host {
     }
 
     fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
-        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
-        let mut draft = Draft::of(head);
+        let (pinned, mut draft) = self.next_own(routed, workflow)?;
         let incoming = Incoming { input: Input::Call(routed.call.clone()), source: Source::Agent };
         self.begin(routed.caller, &pinned, &mut draft, incoming)
             .and_then(|started| self.committed(routed, &pinned, &draft, started))
+    }
+
+    /// A draft of the caller's next session, under the name that it was promised.
+    fn next_own(&self, routed: &Routed<'_>, workflow: &str) -> Result<(Pinned, Draft), Fault> {
+        let (pinned, mut head) = self.fresh(routed.caller, routed.offered, workflow)?;
+        let promised = routed.caller.own.as_ref().and_then(|own| own.redeem(&head.interpreter, workflow));
+        head.session = promised.unwrap_or(head.session);
+        Ok((pinned, Draft::of(head)))
+    }
+
+    /// The caller's next session did not begin: its name is still the next one's.
+    fn not_begun(routed: &Routed<'_>, head: &Head, refused: contract::Output) -> Advanced {
+        if let Some(own) = &routed.caller.own {
+            own.promise(&head.interpreter, &head.workflow, (head.session, head.started));
+        }
+        Advanced::only(refused)
     }
 
     /// A head for a session that begins, and what it is pinned to.
@@ -191,7 +206,7 @@ impl Host {
     ) -> Result<Advanced, Fault> {
         let advanced = match started {
             Ok(advanced) => advanced,
-            Err(output) => return Ok(Advanced::only(output)),
+            Err(refused) => return Ok(Self::not_begun(routed, &draft.head, refused)),
         };
         self.keep(&pinned.plugin, &pinned.definition)?;
         if !self.commit(draft)? {
@@ -250,11 +265,10 @@ impl Host {
         input: &dyn Fn(&Head) -> Result<Input, Fault>,
     ) -> Result<Advanced, Fault> {
         let Some(workflow) = &target.workflow else { return Ok(Advanced::only(absent(target, ""))) };
-        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
-        let mut draft = Draft::of(head);
+        let (pinned, mut draft) = self.next_own(routed, workflow)?;
         let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
         if let Err(refused) = self.begin(routed.caller, &pinned, &mut draft, open)? {
-            return Ok(Advanced::only(refused));
+            return Ok(Self::not_begun(routed, &draft.head, refused));
         }
         let incoming = Incoming { input: input(&draft.head)?, source: Source::Agent };
         let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;

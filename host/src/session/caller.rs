@@ -1,36 +1,62 @@
 //! Who calls: through which channel, as which client, with which sessions of its own.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::line::By;
-use crate::session::model::SessionId;
+use crate::session::model::{Millis, SessionId};
 
 /// The sessions that one connection opened without naming them, by interpreter and workflow.
 #[derive(Debug, Clone, Default)]
-pub struct OwnSessions(Arc<Mutex<HashMap<(String, String), SessionId>>>);
+pub struct OwnSessions(Arc<Mutex<Own>>);
+
+#[derive(Debug, Default)]
+struct Own {
+    open: HashMap<Key, SessionId>,
+    /// Names that were shown before their sessions began, and since when.
+    promised: HashMap<Key, (SessionId, Millis)>,
+}
+
+type Key = (String, String);
+
+fn key(interpreter: &str, workflow: &str) -> Key {
+    (interpreter.to_owned(), workflow.to_owned())
+}
 
 impl OwnSessions {
     /// The connection's own session of a workflow.
     #[must_use]
     pub fn get(&self, interpreter: &str, workflow: &str) -> Option<SessionId> {
-        let own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        own.get(&(interpreter.to_owned(), workflow.to_owned())).copied()
+        self.all().open.get(&key(interpreter, workflow)).copied()
     }
 
     /// Makes a session the connection's own.
     pub fn set(&self, interpreter: &str, workflow: &str, session: SessionId) {
-        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        own.insert((interpreter.to_owned(), workflow.to_owned()), session);
+        self.all().open.insert(key(interpreter, workflow), session);
     }
 
     /// A session is the connection's own no more, if it was.
     pub fn release(&self, interpreter: &str, workflow: &str, session: SessionId) {
-        let mut own = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (interpreter.to_owned(), workflow.to_owned());
-        if own.get(&key) == Some(&session) {
-            own.remove(&key);
+        let mut own = self.all();
+        let key = key(interpreter, workflow);
+        if own.open.get(&key) == Some(&session) {
+            own.open.remove(&key);
         }
+    }
+
+    /// The name that the connection's next session of a workflow will bear, and when it was first shown: these, unless others
+    /// were before.
+    pub fn promise(&self, interpreter: &str, workflow: &str, fresh: (SessionId, Millis)) -> (SessionId, Millis) {
+        *self.all().promised.entry(key(interpreter, workflow)).or_insert(fresh)
+    }
+
+    /// The promised name, for the session that now begins.
+    pub fn redeem(&self, interpreter: &str, workflow: &str) -> Option<SessionId> {
+        self.all().promised.remove(&key(interpreter, workflow)).map(|(session, _)| session)
+    }
+
+    fn all(&self) -> MutexGuard<'_, Own> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -215,7 +215,11 @@ impl Host {
             });
         }
         let Some(workflow) = &target.workflow else { return Ok(Readable::Absent(absent(target, ""))) };
-        let (pinned, head) = self.fresh(routed.caller, routed.offered, workflow)?;
+        let (pinned, mut head) = self.fresh(routed.caller, routed.offered, workflow)?;
+        // What is shown of it is true when it begins.
+        if let Some(own) = &routed.caller.own {
+            (head.session, head.started) = own.promise(&head.interpreter, workflow, (head.session, head.started));
+        }
         let mut draft = Draft::of(head);
         let open = Incoming { input: Input::Open("{}".into()), source: Source::Agent };
         Ok(match self.begin(routed.caller, &pinned, &mut draft, open)? {
