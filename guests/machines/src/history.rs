@@ -1,7 +1,5 @@
 //! The journal of a session as its readers know it: the history, the runs of sub-machines, and its own lines.
 
-use std::collections::BTreeMap;
-
 use wfhost_guest::json;
 use wfhost_guest::model::{Journal, Kept, Source};
 use wfhost_guest::packed::Broken;
@@ -146,8 +144,7 @@ fn source(source: Source) -> &'static str {
 }
 
 /// Which session it is. Members that name a tracker or a folder are the peer's, and have nothing to say here.
-pub(crate) fn session(now: &Now<'_, '_>, journal: &Journal) -> Result<Value, Broken> {
-    let steps = counted(journal);
+pub(crate) fn session(now: &Now<'_, '_>) -> Result<Value, Broken> {
     let next = crate::engine::ways::first(now.machine, now.state.last, &now.state.data)?;
     let id = now.session.id.as_str();
     let mut about = map([
@@ -158,7 +155,7 @@ pub(crate) fn session(now: &Now<'_, '_>, journal: &Journal) -> Result<Value, Bro
         ("fastmcp_session_id", id.into()),
         ("tracker_project", Value::Null),
         ("persisted", true.into()),
-        ("sequence_id", steps.checked_sub(1).into()),
+        ("sequence_id", now.state.steps.checked_sub(1).into()),
         ("current_action", next.map(|action| action.name).into()),
         ("parent", Value::Null),
         ("spawning_parent", Value::Null),
@@ -179,24 +176,4 @@ pub(crate) fn trace_of(at: wfhost_guest::At<'_>, journal: &Journal) -> Value {
         ("total", journal.total.into()),
         ("history", history(journal)),
     ])
-}
-
-/// How many steps led to where the session stands: a reset begins anew, a fork goes on from the entry that it went back to.
-fn counted(journal: &Journal) -> u32 {
-    let mut after: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut count = 0u32;
-    for kept in &journal.entries {
-        let detail = parsed(kept.entry.detail.as_deref());
-        match (kept.entry.kind.as_str(), detail.get("action").and_then(Value::as_str)) {
-            ("step", _) => count = count.saturating_add(1),
-            ("marker", Some(FORK_AT)) => {
-                let to = parsed(kept.entry.input.as_deref()).get("sequence_id").and_then(Value::as_i64);
-                count = to.and_then(|to| u32::try_from(to).ok()).and_then(|to| after.get(&to)).copied().unwrap_or(0);
-            }
-            ("marker", _) => count = 0,
-            (_, _) => {}
-        }
-        after.insert(number(kept), count);
-    }
-    count
 }

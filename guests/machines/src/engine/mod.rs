@@ -209,6 +209,7 @@ impl<'c> Now<'c, '_> {
         let Done { data, result, progress, .. } = done;
         self.state.data = public(data);
         self.state.last = Some(action);
+        self.state.steps = self.state.steps.saturating_add(1);
         let chunks = u32::try_from(progress.len()).unwrap_or(u32::MAX);
         let mut told = vec![("action", Value::from(action.name)), ("result", result)];
         told.extend((chunks > 0).then_some(("chunks", chunks.into())));

@@ -19,6 +19,8 @@ pub(crate) struct State<'c> {
     pub(crate) last: Option<Action<'c>>,
     /// The machine's data.
     pub(crate) data: Map,
+    /// How many steps led to it; a fork goes on from those of the entry that it went to.
+    pub(crate) steps: u32,
     /// A step that has begun and waits.
     pub(crate) pending: Option<Pending>,
     /// What the last step gave, so that whoever did not get its reply can ask for it.
@@ -73,23 +75,24 @@ impl Came {
 impl<'c> State<'c> {
     /// The state before anything has run.
     pub(crate) fn new(machine: Machine<'c>) -> Result<Self, Broken> {
-        Ok(Self { last: None, data: machine.state()?, pending: None, told: Value::Null })
+        Ok(Self { last: None, data: machine.state()?, steps: 0, pending: None, told: Value::Null })
     }
 
     /// The state that a text holds.
     pub(crate) fn read(machine: Machine<'c>, text: &str) -> Result<Self, Broken> {
         let Ok(Value::Map(map)) = json::read(text) else { return Err(Broken) };
-        let (mut last, mut data, mut pending, mut told) = (None, None, None, Value::Null);
+        let (mut last, mut data, mut steps, mut pending, mut told) = (None, None, 0, None, Value::Null);
         for (key, value) in map {
             match (key.as_str(), value) {
                 ("last", Value::Str(name)) => last = Some(machine.find(&name)?.ok_or(Broken)?),
                 ("data", Value::Map(map)) => data = Some(map),
+                ("steps", value) => steps = value.as_i64().and_then(|n| u32::try_from(n).ok()).ok_or(Broken)?,
                 ("pending", value @ Value::Map(_)) => pending = Some(read_pending(&value).ok_or(Broken)?),
                 ("told", value) => told = value,
                 _ => {}
             }
         }
-        Ok(Self { last, data: data.ok_or(Broken)?, pending, told })
+        Ok(Self { last, data: data.ok_or(Broken)?, steps, pending, told })
     }
 
     /// The text of a state.
@@ -98,6 +101,9 @@ impl<'c> State<'c> {
         out.push_str(&self.last.map_or_else(|| "null".to_owned(), |last| json::quoted(last.name)));
         out.push_str(",\"data\":");
         out.push_str(&json::exact(&Value::Map(self.data.clone())));
+        if self.steps > 0 {
+            out.push_str(&format!(",\"steps\":{}", self.steps));
+        }
         if let Some(pending) = &self.pending {
             out.push_str(",\"pending\":");
             out.push_str(&json::exact(&write_pending(pending)));
