@@ -81,6 +81,61 @@ fn every_document_goes_to_its_interpreter_and_walks_interleave() {
     assert!(foreign["isError"] == json!(true) || foreign["structuredContent"].get("path").is_none(), "{foreign}");
 }
 
+const GRAPH: &str = "version: \"1\"\nserver: {name: g, version: \"1\"}\ntools:\n  - name: NAME\n    description: d\n    \
+                     inputSchema: {type: object, properties: {n: {type: number}}, required: [n]}\n    outputSchema: {type: object}\n    \
+                     nodes:\n      - {id: entry, type: entry, next: n}\n      - {id: n, type: transform, transform: {expr: \
+                     '{\"n\": $.entry.n * 2}'}, next: exit}\n      - {id: exit, type: exit}\n";
+const MACHINE: &str = "machine: count\nentry: add\nstate: {n: 0}\nactions:\n  add: {inputs: {by: integer}, writes: [n], \
+                       set: {n: \"{{ n + by }}\"}}\ntransitions:\n  - {from: add, to: add}\n";
+
+#[test]
+fn all_built_in_dialects_walk_side_by_side_in_one_process() {
+    let graph = GRAPH.replace("NAME", "double");
+    let documents =
+        [("tree.yaml", TREE), ("flow.yaml", &flow("flow")), ("graph.yaml", &graph), ("machine.yaml", MACHINE)];
+    let folder = folder(&documents);
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    let mut client = Client::start(command.args(["serve", "all", "--strict"]), &json!({})).unwrap();
+    let tree = client.structured("tree_start", &json!({"tree_id": "same"})).unwrap()["session_id"].clone();
+    let guides: Vec<_> = (0..5)
+        .map(|_| client.structured("guide_start", &json!({"flow_id": "flow"})).unwrap()["run_id"].clone())
+        .collect();
+    let machine = client.structured("step", &json!({"action": "add", "inputs": {"by": 1}})).unwrap()["session"].clone();
+    for (n, guide) in (1..=5).zip(&guides) {
+        let stepped = client.structured("step", &json!({"action": "add", "inputs": {"by": n}, "session": machine}));
+        assert_eq!(stepped.unwrap()["state"]["n"], 1 + n * (n + 1) / 2);
+        assert_eq!(client.structured("double", &json!({"n": n})).unwrap(), json!({"n": 2 * n}));
+        let over = client.structured("guide_answer", &json!({"run_id": guide, "choice": "bad"})).unwrap();
+        assert_eq!(over["outcome"], "done");
+        let status = client.structured("tree_status", &json!({"session_id": tree})).unwrap();
+        assert_eq!(status["step"], 1);
+    }
+    for (step, value) in [(1, "x"), (2, "y")] {
+        let answer = json!({"session_id": tree, "step": step, "value": value});
+        client.structured("tree_answer", &answer).unwrap();
+    }
+    assert_eq!(client.structured("tree_status", &json!({"session_id": tree})).unwrap()["outcome"], "done");
+    // Of five graphs, five flows, a tree and a machine only the machine goes on; no dialect sees another's.
+    assert_eq!(
+        client.structured("graph_runs", &json!({"unfinished": false})).unwrap()["runs"].as_array().unwrap().len(),
+        5
+    );
+    let foreign = client.tool("step", &json!({"action": "add", "session": tree})).unwrap();
+    assert!(foreign.to_string().contains("unknown_session"), "{foreign}");
+    client.close().unwrap();
+    for command in ["verify", "replay"] {
+        let output = program_in(Path::new(PROGRAM), folder.path()).args([command, "--json"]).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn a_document_s_tool_that_another_dialect_has_names_both() {
+    let folder = folder(&[("graph.yaml", &GRAPH.replace("NAME", "step")), ("machine.yaml", MACHINE)]);
+    let told = findings(folder.path(), &[]);
+    assert!(told.contains("`step`") && told.contains("`graphs`") && told.contains("`machines`"), "{told}");
+}
+
 #[test]
 fn one_id_in_two_dialects_is_two_workflows() {
     let folder = folder(&[("tree.yaml", TREE), ("same.yaml", &flow("same"))]);

@@ -29,6 +29,7 @@ mod keeping;
 mod kit;
 mod library;
 mod logic;
+mod machines_served;
 mod mcp_http;
 mod mcp_more;
 mod mcp_stdio;
