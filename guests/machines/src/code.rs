@@ -1,35 +1,63 @@
 //! The definition's bytes: written once by `document`, read in place by every call. A step reads the action that it runs, the
-//! transitions of that action and the inputs of what they lead to; nothing of it grows with the machine.
+//! transitions of that action and the inputs of what they lead to; nothing of it grows with the machine. They are kept
+//! small, since every call is handed a copy: a text that repeats stands once, and so does what transitions share.
 //!
-//! Head (words): magic, machines, table of machines, the number of the one that is served, settings (2: JSON). A machine,
-//! an action and a transition each are a record of fixed words; texts stand before them.
+//! Head (words): magic, machines, table of machines, what the document says beside (2 a text: JSON). The first machine is the
+//! one that is served, the others those that it runs. A machine, an action and a rule each are a record of fixed words;
+//! texts stand before them.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use wfhost_guest::json;
 use wfhost_guest::packed::{Broken, Reader, Text, Writer};
 use wfhost_guest::value::{Map, Value};
 
 use crate::document::{label, model};
-use crate::expr::{Clock, Engine};
+use crate::expr::Reading;
 
-const MAGIC: u32 = u32::from_le_bytes(*b"sm01");
-const HEAD: usize = 6;
+const MAGIC: u32 = u32::from_le_bytes(*b"sm02");
+const HEAD: usize = 4;
+/// What a document says beyond its machines. Each is read alone.
+const BESIDE: [&str; 5] = ["hints", "apps", "upstream", "personas", "default_persona"];
 /// Instead of a number.
 const NONE: u32 = u32::MAX;
-/// Words of a transition: from, to, has a guard, guard (2), names (2), has a label, label (2).
-const EDGE: u32 = 10;
+/// Words of a transition: to, its place in the document, and its rule (0: none, it always holds and is not labelled).
+const EDGE: u32 = 3;
 
-/// The bytes of a document's machines, one of which is served.
-pub(crate) fn write(book: &model::Book, served: usize) -> Vec<u8> {
-    let mut out = Writer::with_head(HEAD);
-    let engine = Engine::new(&Clock { at: 0, seed: String::new() });
+/// The bytes of a document's machines; the first is the one that is served.
+pub(crate) fn write<'b>(book: &'b model::Book, machines: &[&'b model::Machine], reading: &mut Reading) -> Vec<u8> {
+    let mut out = Out { bytes: Writer::with_head(HEAD), texts: BTreeMap::new(), rules: BTreeMap::new() };
     let records: Vec<u32> =
-        book.machines.iter().map(|machine| machine_record(machine, book.server.timeout, &engine, &mut out)).collect();
-    let settings = out.text(&json::text(&settings(book)));
-    let table = out.words(&records);
-    out.head(&[MAGIC, count(records.len()), table, count(served), settings.at, settings.len]);
-    out.done()
+        machines.iter().map(|machine| machine_record(machine, &book.server, reading, &mut out)).collect();
+    let said = settings(book);
+    let beside: Vec<u32> =
+        BESIDE.iter().flat_map(|name| out.text(&said.get(name).map(json::text).unwrap_or_default())).collect();
+    let [table, beside] = [&records, &beside].map(|words| out.bytes.words(words));
+    out.bytes.head(&[MAGIC, count(records.len()), table, beside]);
+    out.bytes.done()
+}
+
+/// Bytes under construction, and what of them can be named again.
+struct Out<'b> {
+    bytes: Writer,
+    texts: BTreeMap<String, Text>,
+    /// Rules by the guard and the label.
+    rules: BTreeMap<(Option<&'b str>, Option<&'b str>), u32>,
+}
+
+impl Out<'_> {
+    fn text(&mut self, text: &str) -> [u32; 2] {
+        let place = match self.texts.get(text) {
+            Some(place) => *place,
+            None => {
+                let place = self.bytes.text(text);
+                self.texts.insert(text.to_owned(), place);
+                place
+            }
+        };
+        [place.at, place.len]
+    }
 }
 
 fn settings(book: &model::Book) -> Value {
@@ -46,7 +74,6 @@ fn settings(book: &model::Book) -> Value {
     Value::from([
         ("hints", Value::List(server.hints.clone())),
         ("apps", Value::List(book.served.iter().filter_map(|at| book.machines.get(*at)).map(app).collect())),
-        ("external_tools", server.external_tools.clone().into()),
         ("upstream", server.upstream.keys().collect::<Vec<_>>().into()),
         ("personas", Value::List(book.personas.iter().map(persona).collect())),
         ("default_persona", server.default_persona.clone().into()),
@@ -65,11 +92,14 @@ fn count(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-fn two(text: Text) -> [u32; 2] {
-    [text.at, text.len]
-}
-
-fn machine_record(machine: &model::Machine, timeout: Option<u32>, engine: &Engine, out: &mut Writer) -> u32 {
+fn machine_record<'b>(
+    machine: &'b model::Machine,
+    server: &model::Server,
+    reading: &mut Reading,
+    out: &mut Out<'b>,
+) -> u32 {
+    // What a guard needs is another thing in every machine.
+    out.rules.clear();
     let mut order: Vec<u32> = (0..count(machine.actions.len())).collect();
     let name = |number: &u32| {
         usize::try_from(*number).ok().and_then(|at| machine.actions.get(at)).map(|action| action.name.text.as_str())
@@ -80,21 +110,21 @@ fn machine_record(machine: &model::Machine, timeout: Option<u32>, engine: &Engin
         found.ok().and_then(|at| order.get(at)).copied().unwrap_or(NONE)
     };
     let mut leaving: Vec<Vec<u32>> = vec![Vec::new(); machine.actions.len()];
-    let mut edges = Vec::new();
     for (at, edge) in machine.edges.iter().enumerate() {
-        let (from, to) = (number(&edge.from.text), number(&edge.to.text));
-        if let Some(list) = usize::try_from(from).ok().and_then(|from| leaving.get_mut(from)) {
-            list.push(count(at));
+        let from = usize::try_from(number(&edge.from.text)).ok();
+        if let Some(edges) = from.and_then(|from| leaving.get_mut(from)) {
+            edges.extend([number(&edge.to.text), count(at), rule(edge, machine, reading, out)]);
         }
-        edges.extend(edge_words(edge, (from, to), machine, engine, out));
     }
-    let records: Vec<u32> = machine
-        .actions
-        .iter()
-        .zip(&leaving)
-        .map(|(action, leaving)| action_record(action, leaving, timeout, out))
-        .collect();
-    let [edges, actions, sorted] = [&edges, &records, &order].map(|words| out.words(words));
+    let mut records = Vec::new();
+    let mut first = 0;
+    for (action, edges) in machine.actions.iter().zip(&leaving) {
+        let own = count(edges.len()) / EDGE;
+        records.push(action_record(action, [first, own], server, out));
+        first += own;
+    }
+    let edges = out.bytes.words(&leaving.concat());
+    let [actions, sorted] = [&records, &order].map(|words| out.bytes.words(words));
     let [own, description] = [&machine.name.text, &machine.description].map(|text| out.text(text));
     let state = out.text(&json::exact(&Value::Map(machine.state.clone())));
     let schema = out.text(&machine.schema.as_ref().map(json::text).unwrap_or_default());
@@ -102,43 +132,46 @@ fn machine_record(machine: &model::Machine, timeout: Option<u32>, engine: &Engin
         .tables
         .iter()
         .flat_map(|(name, value)| [out.text(name), out.text(&json::exact(value))])
-        .flat_map(two)
+        .flatten()
         .collect();
-    let tables_at = out.words(&tables);
+    let tables_at = out.bytes.words(&tables);
     let mut words = Vec::new();
-    words.extend(two(own));
-    words.extend(two(description));
+    words.extend(own);
+    words.extend(description);
     words.extend([number(&machine.entry.text), count(records.len()), actions, sorted]);
-    words.extend([count(machine.edges.len()), edges]);
-    words.extend(two(state));
-    words.extend(two(schema));
+    words.extend([first, edges]);
+    words.extend(state);
+    words.extend(schema);
     words.extend([count(machine.tables.len()), tables_at, u32::from(machine.labels_choose)]);
-    out.words(&words)
+    out.bytes.words(&words)
 }
 
-fn edge_words(
-    edge: &model::Edge,
-    (from, to): (u32, u32),
-    machine: &model::Machine,
-    engine: &Engine,
-    out: &mut Writer,
-) -> Vec<u32> {
-    let guard = edge.when.as_ref().map(|when| when.source.as_str()).unwrap_or_default();
-    // A guard that names a key which is not there does not hold, whatever else it says.
-    let needs = engine.expression(guard).map(|names| names.variables).unwrap_or_default();
-    let needs =
-        needs.iter().filter(|name| !["state", "tables"].contains(&name.as_str()) && machine.tables.get(name).is_none());
-    let needs = needs.map(String::as_str).collect::<Vec<_>>().join("\n");
+/// The guard and the label of a transition, with the keys that the guard needs.
+fn rule<'b>(edge: &'b model::Edge, machine: &model::Machine, reading: &mut Reading, out: &mut Out<'b>) -> u32 {
+    let guard = edge.when.as_ref().map(|when| when.source.as_str());
     let shown = label(edge);
-    let mut words = vec![from, to, u32::from(edge.when.is_some())];
-    words.extend(two(out.text(guard)));
-    words.extend(two(out.text(&needs)));
+    if guard.is_none() && shown.is_none() {
+        return 0;
+    }
+    if let Some(known) = out.rules.get(&(guard, shown)) {
+        return *known;
+    }
+    // A guard that names a key which is not there does not hold, whatever else it says.
+    let names = guard.and_then(|guard| reading.expression(guard).ok());
+    let needs = names.iter().flat_map(|names| &names.variables).map(String::as_str);
+    let needs = needs.filter(|name| !["state", "tables"].contains(name) && machine.tables.get(name).is_none());
+    let needs = needs.collect::<Vec<_>>().join("\n");
+    let mut words = vec![u32::from(guard.is_some())];
+    words.extend(out.text(guard.unwrap_or_default()));
+    words.extend(out.text(&needs));
     words.push(u32::from(shown.is_some()));
-    words.extend(two(out.text(shown.unwrap_or_default())));
-    words
+    words.extend(out.text(shown.unwrap_or_default()));
+    let at = out.bytes.words(&words);
+    out.rules.insert((guard, shown), at);
+    at
 }
 
-fn action_record(action: &model::Action, leaving: &[u32], timeout: Option<u32>, out: &mut Writer) -> u32 {
+fn action_record(action: &model::Action, edges: [u32; 2], server: &model::Server, out: &mut Out<'_>) -> u32 {
     let about = Value::from([
         ("reads", action.reads.clone().into()),
         ("writes", action.writes.clone().into()),
@@ -151,11 +184,12 @@ fn action_record(action: &model::Action, leaving: &[u32], timeout: Option<u32>, 
         json::exact(&Value::Map(action.inputs.clone())),
         json::exact(&Value::Map(action.body.clone())),
         action.source.clone(),
+        server.external_tools.get(&action.name.text).map(json::text).unwrap_or_default(),
     ];
-    let mut words: Vec<u32> = texts.iter().flat_map(|text| two(out.text(text))).collect();
-    words.extend([action.timeout.or(timeout).unwrap_or(NONE), count(leaving.len())]);
-    words.extend(leaving);
-    out.words(&words)
+    let mut words: Vec<u32> = texts.iter().flat_map(|text| out.text(text)).collect();
+    words.push(action.timeout.or(server.timeout).unwrap_or(NONE));
+    words.extend(edges);
+    out.bytes.words(&words)
 }
 
 /// A definition as a call reads it.
@@ -164,7 +198,7 @@ pub(crate) struct Code<'a> {
     bytes: Reader<'a>,
     machines: u32,
     table: u32,
-    served: u32,
+    beside: u32,
 }
 
 /// A machine as a call reads it.
@@ -196,7 +230,8 @@ pub(crate) struct Action<'a> {
     at: u32,
     pub(crate) number: Number,
     pub(crate) name: &'a str,
-    leaving: u32,
+    /// The first of the transitions that leave it, and how many there are.
+    leaving: (u32, u32),
 }
 
 /// A transition as a call reads it.
@@ -217,12 +252,13 @@ impl<'a> Code<'a> {
         if bytes.word(0)? != MAGIC {
             return Err(Broken);
         }
-        Ok(Self { bytes, machines: bytes.word_at(0, 1)?, table: bytes.word_at(0, 2)?, served: bytes.word_at(0, 3)? })
+        let word = |index| bytes.word_at(0, index);
+        Ok(Self { bytes, machines: word(1)?, table: word(2)?, beside: word(3)? })
     }
 
     /// The machine that is served.
     pub(crate) fn served(self) -> Result<Machine<'a>, Broken> {
-        self.machine(self.served)
+        self.machine(0)
     }
 
     fn machine(self, number: u32) -> Result<Machine<'a>, Broken> {
@@ -259,9 +295,11 @@ impl<'a> Code<'a> {
         Ok(None)
     }
 
-    /// What the document says beyond its machines.
-    pub(crate) fn settings(self) -> Result<Value, Broken> {
-        json::read(self.bytes.text_at(0, 4)?).map_err(|_| Broken)
+    /// What the document says beyond its machines, by name: null if it says nothing.
+    pub(crate) fn beside(self, name: &str) -> Result<Value, Broken> {
+        let Some(at) = BESIDE.iter().position(|known| *known == name) else { return Ok(Value::Null) };
+        let text = self.bytes.text_at(self.beside, count(at) * 2)?;
+        json::read(text).map_err(|_| Broken)
     }
 }
 
@@ -278,8 +316,7 @@ impl<'a> Machine<'a> {
 
     /// The schema of the state.
     pub(crate) fn schema(self) -> Result<Option<Value>, Broken> {
-        let text = self.bytes.text_at(self.at, 12)?;
-        if text.is_empty() { Ok(None) } else { json::read(text).map(Some).map_err(|_| Broken) }
+        optional(self.bytes.text_at(self.at, 12)?)
     }
 
     /// Of the tables those that a text mentions, or all if it says `tables`.
@@ -317,7 +354,7 @@ impl<'a> Machine<'a> {
             at,
             number,
             name: self.bytes.text_at(at, 0)?,
-            leaving: self.bytes.word_at(at, 13)?,
+            leaving: (self.bytes.word_at(at, 15)?, self.bytes.word_at(at, 16)?),
         })
     }
 
@@ -341,29 +378,48 @@ impl<'a> Machine<'a> {
         Ok(None)
     }
 
-    fn edge(self, number: u32) -> Result<Edge<'a>, Broken> {
+    /// The transition of that number among all, and its place in the document.
+    fn edge(self, from: Number, number: u32) -> Result<(u32, Edge<'a>), Broken> {
         if number >= self.edges {
             return Err(Broken);
         }
         let first = number.checked_mul(EDGE).ok_or(Broken)?;
         let word = |index: u32| self.bytes.word_at(self.edge_table, first + index);
-        let text = |index: u32| self.bytes.text_at(self.edge_table, first + index);
-        Ok(Edge {
-            from: Number(word(0)?),
-            to: Number(word(1)?),
-            guard: if word(2)? == 0 { None } else { Some((text(3)?, text(5)?)) },
-            label: if word(7)? == 0 { None } else { Some(text(8)?) },
-        })
+        let (to, order, rule) = (Number(word(0)?), word(1)?, word(2)?);
+        let (mut guard, mut label) = (None, None);
+        if rule != 0 {
+            let (word, text) = (|at| self.bytes.word_at(rule, at), |at| self.bytes.text_at(rule, at));
+            guard = if word(0)? == 0 { None } else { Some((text(1)?, text(3)?)) };
+            label = if word(5)? == 0 { None } else { Some(text(6)?) };
+        }
+        Ok((order, Edge { from, to, guard, label }))
     }
 
-    /// All transitions, in the order of the document.
-    pub(crate) fn edges(self) -> impl Iterator<Item = Result<Edge<'a>, Broken>> {
-        (0..self.edges).map(move |number| self.edge(number))
+    fn leave(self, action: Action<'a>) -> impl Iterator<Item = Result<(u32, Edge<'a>), Broken>> {
+        let (first, count) = action.leaving;
+        // More than there are is more than the bytes hold.
+        let count = count.min(self.edges.saturating_add(1));
+        (0..count).map(move |index| self.edge(action.number, first.saturating_add(index)))
     }
 
     /// The transitions that leave an action, in the order of the document.
     pub(crate) fn leaving(self, action: Action<'a>) -> impl Iterator<Item = Result<Edge<'a>, Broken>> {
-        (0..action.leaving).map(move |index| self.edge(self.bytes.word_at(action.at, index.saturating_add(14))?))
+        self.leave(action).map(|edge| edge.map(|(_, edge)| edge))
+    }
+
+    /// All transitions, in the order of the document.
+    pub(crate) fn edges(self) -> Result<Vec<Edge<'a>>, Broken> {
+        let mut edges = Vec::new();
+        for action in self.actions() {
+            for edge in self.leave(action?) {
+                edges.push(edge?);
+                if edges.len() > usize::try_from(self.edges).unwrap_or(usize::MAX) {
+                    return Err(Broken);
+                }
+            }
+        }
+        edges.sort_by_key(|(order, _)| *order);
+        Ok(edges.into_iter().map(|(_, edge)| edge).collect())
     }
 }
 
@@ -392,15 +448,24 @@ impl<'a> Action<'a> {
         self.bytes.text_at(self.at, 10)
     }
 
+    /// Tools of other servers that go with it.
+    pub(crate) fn external_tools(self) -> Result<Option<Value>, Broken> {
+        optional(self.bytes.text_at(self.at, 12)?)
+    }
+
     /// How long it may take, in milliseconds.
     pub(crate) fn timeout(self) -> Result<Option<u32>, Broken> {
-        self.bytes.word_at(self.at, 12).map(|millis| (millis != NONE).then_some(millis))
+        self.bytes.word_at(self.at, 14).map(|millis| (millis != NONE).then_some(millis))
     }
 
     /// Whether no transition leaves it: the machine is at its end there.
     pub(crate) fn is_last(self) -> bool {
-        self.leaving == 0
+        self.leaving.1 == 0
     }
+}
+
+fn optional(text: &str) -> Result<Option<Value>, Broken> {
+    if text.is_empty() { Ok(None) } else { json::read(text).map(Some).map_err(|_| Broken) }
 }
 
 fn map(text: &str) -> Result<Map, Broken> {

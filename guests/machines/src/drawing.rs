@@ -14,13 +14,13 @@ const TOOLS: [(&str, &str); 3] = [
 ];
 
 /// All of the machine, or the actions with a tag.
-pub(crate) fn graph(machine: Machine<'_>, settings: &Value, tag: Option<&str>) -> Result<Value, Broken> {
+pub(crate) fn graph(machine: Machine<'_>, tag: Option<&str>) -> Result<Value, Broken> {
     let mut actions = Vec::new();
     for action in machine.actions() {
         let (action, about) = action.and_then(|action| Ok((action, action.about()?)))?;
         let tags = about.get("tags").and_then(Value::as_list).unwrap_or_default();
         if tag.is_none_or(|tag| tags.iter().any(|one| one.as_str() == Some(tag))) {
-            actions.push(described(action, &about, settings)?);
+            actions.push(described(action, &about)?);
         }
     }
     let mut graph: Map = Map::default();
@@ -34,15 +34,14 @@ pub(crate) fn graph(machine: Machine<'_>, settings: &Value, tag: Option<&str>) -
         return Ok(graph.into());
     }
     graph.set("actions", Value::List(actions));
-    let edge = |edge: Result<crate::code::Edge<'_>, Broken>| {
-        let edge = edge?;
+    let edge = |edge: crate::code::Edge<'_>| {
         Ok(Value::from([
             ("from", machine.action(edge.from)?.name.into()),
             ("to", machine.action(edge.to)?.name.into()),
             ("condition", edge.label.into()),
         ]))
     };
-    graph.set("transitions", Value::List(machine.edges().map(edge).collect::<Result<_, _>>()?));
+    graph.set("transitions", Value::List(machine.edges()?.into_iter().map(edge).collect::<Result<_, _>>()?));
     graph.set("state_schema", machine.schema()?.unwrap_or_default());
     let tool = |(name, about): &(&str, &str)| Value::from([("name", (*name).into()), ("description", (*about).into())]);
     graph.set("meta_tools", Value::List(TOOLS.iter().map(tool).collect()));
@@ -52,7 +51,7 @@ pub(crate) fn graph(machine: Machine<'_>, settings: &Value, tag: Option<&str>) -
     Ok(graph.into())
 }
 
-fn described(action: Action<'_>, about: &Value, settings: &Value) -> Result<Value, Broken> {
+fn described(action: Action<'_>, about: &Value) -> Result<Value, Broken> {
     let of = |key: &str| about.get(key).cloned().unwrap_or_default();
     let inputs = action.inputs()?;
     let (required, optional) = split(&inputs);
@@ -65,8 +64,8 @@ fn described(action: Action<'_>, about: &Value, settings: &Value) -> Result<Valu
         ("optional_inputs", optional.into()),
         ("input_schemas", inputs.clone().into()),
     ];
-    if let Some(tools) = settings.get("external_tools").and_then(|tools| tools.get(action.name)) {
-        members.push(("external_tools", tools.clone()));
+    if let Some(tools) = action.external_tools()? {
+        members.push(("external_tools", tools));
     }
     let tags = of("tags");
     if tags.as_list().is_some_and(|tags| !tags.is_empty()) {
@@ -101,8 +100,7 @@ pub(crate) fn mermaid(machine: Machine<'_>) -> Result<String, Broken> {
     let (mut names, mut declared) = (Names { lines: Vec::new() }, std::collections::BTreeSet::new());
     let entry = machine.action(machine.entry)?;
     let mut lines = vec![format!("    [*] --> {}", names.of(entry, &mut declared))];
-    for edge in machine.edges() {
-        let edge = edge?;
+    for edge in machine.edges()? {
         let (from, to) = (machine.action(edge.from)?, machine.action(edge.to)?);
         let label = edge.label.map(|label| format!(" : {}", label.replace(['\n', ';'], " "))).unwrap_or_default();
         lines.push(format!("    {} --> {}{label}", names.of(from, &mut declared), names.of(to, &mut declared)));
@@ -128,8 +126,7 @@ pub(crate) fn dot(machine: Machine<'_>) -> Result<String, Broken> {
         lines.push(format!("    {} [shape={shape}];", quoted(action.name)));
     }
     lines.push(format!("    __start__ -> {};", quoted(machine.action(machine.entry)?.name)));
-    for edge in machine.edges() {
-        let edge = edge?;
+    for edge in machine.edges()? {
         let label = edge.label.map(|label| format!(" [label={}]", quoted(label))).unwrap_or_default();
         lines.push(format!(
             "    {} -> {}{label};",

@@ -19,13 +19,13 @@ const NAMES_MAX: usize = 6;
 const TEXT_MAX: usize = 160;
 
 /// After a step.
-pub(crate) fn success(now: &Now<'_, '_>, ways: &[Way<'_>], settings: &Value) -> String {
+pub(crate) fn success(now: &Now<'_, '_>, ways: &[Way<'_>], hints: &Value) -> String {
     let ending = ending(now, ways);
     let occasions = match ending {
         Some("terminal") => ["success", "terminal"],
         _ => ["success", "success"],
     };
-    if let Some(own) = own(now, settings, &occasions) {
+    if let Some(own) = own(now, hints, &occasions) {
         return own;
     }
     match ending {
@@ -44,8 +44,8 @@ pub(crate) fn success(now: &Now<'_, '_>, ways: &[Way<'_>], settings: &Value) -> 
 }
 
 /// After a refusal.
-pub(crate) fn refusal(now: &Now<'_, '_>, step: &Step, refused: &Refused, ways: &[Way<'_>], settings: &Value) -> String {
-    if let Some(own) = own(now, settings, &[refused.word(), "refusal"]) {
+pub(crate) fn refusal(now: &Now<'_, '_>, step: &Step, refused: &Refused, ways: &[Way<'_>], hints: &Value) -> String {
+    if let Some(own) = own(now, hints, &[refused.word(), "refusal"]) {
         return own;
     }
     let names: Vec<&str> = ways.iter().map(|way| way.action.name).collect();
@@ -83,8 +83,8 @@ fn cut(text: &str) -> String {
 }
 
 /// The author's own hint: the first whose occasion it is and whose condition holds.
-fn own(now: &Now<'_, '_>, settings: &Value, occasions: &[&str]) -> Option<String> {
-    let hints = settings.get("hints").and_then(Value::as_list).filter(|hints| !hints.is_empty())?;
+fn own(now: &Now<'_, '_>, hints: &Value, occasions: &[&str]) -> Option<String> {
+    let hints = hints.as_list().filter(|hints| !hints.is_empty())?;
     let text = hints.iter().filter_map(|hint| hint.get("when").and_then(Value::as_str)).collect::<Vec<_>>().join(" ");
     let said = hints.iter().filter_map(|hint| hint.get("say").and_then(Value::as_str)).collect::<Vec<_>>().join(" ");
     let tables = now.machine.tables(&format!("{text} {said}")).ok()?;

@@ -5,11 +5,12 @@ use wfhost_guest::packed::Broken;
 use wfhost_guest::python;
 use wfhost_guest::value::Value;
 
+use crate::code::Code;
 use crate::engine::Now;
 use crate::listing;
 
-fn personas(settings: &Value) -> &[Value] {
-    settings.get("personas").and_then(Value::as_list).unwrap_or_default()
+fn personas(code: Code<'_>) -> Result<Vec<Value>, Broken> {
+    Ok(if let Value::List(personas) = code.beside("personas")? { personas } else { Vec::new() })
 }
 
 fn word<'v>(persona: &'v Value, key: &str) -> &'v str {
@@ -17,19 +18,19 @@ fn word<'v>(persona: &'v Value, key: &str) -> &'v str {
 }
 
 /// All personas, without their texts.
-pub(crate) fn list(settings: &Value) -> Value {
+pub(crate) fn list(code: Code<'_>) -> Result<Value, Broken> {
     let one = |persona: &Value| {
         let of = |key: &str| (key.to_owned(), persona.get(key).cloned().unwrap_or_default());
         Value::Map(["name", "description", "voice", "metadata"].map(of).into_iter().collect())
     };
-    let default = settings.get("default_persona").cloned().unwrap_or_default();
-    Value::from([("personas", Value::List(personas(settings).iter().map(one).collect())), ("default", default)])
+    let all = personas(code)?.iter().map(one).collect();
+    Ok(Value::from([("personas", Value::List(all)), ("default", code.beside("default_persona")?)]))
 }
 
 /// The text of a persona, with its placeholders filled.
 pub(crate) fn text(now: &Now<'_, '_>, name: &str) -> Result<Option<String>, Broken> {
-    let settings = now.code.settings()?;
-    let Some(persona) = personas(&settings).iter().find(|persona| word(persona, "name") == name) else {
+    let personas = personas(now.code)?;
+    let Some(persona) = personas.iter().find(|persona| word(persona, "name") == name) else {
         return Ok(None);
     };
     let body = filled(word(persona, "body"), &facts(now)?);

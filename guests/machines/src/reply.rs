@@ -69,9 +69,8 @@ fn told(now: &Now<'_, '_>, ways: &[Way<'_>]) -> Result<Members, Broken> {
     if let Some(pending) = &now.state.pending {
         members.push(("in_progress", pending.action.as_str().into()));
     }
-    let settings = now.code.settings()?;
-    members.push(("next_hint", hints::success(now, ways, &settings).into()));
-    members.extend(external(&settings, ways));
+    members.push(("next_hint", hints::success(now, ways, &now.code.beside("hints")?).into()));
+    members.extend(external(ways)?);
     members.push(("next_action_schemas", schemas(ways)?));
     Ok(members)
 }
@@ -83,11 +82,14 @@ fn own(now: &Now<'_, '_>) -> Members {
 }
 
 /// Tools of other servers that go with what may come next.
-fn external(settings: &Value, ways: &[Way<'_>]) -> Option<(&'static str, Value)> {
-    let tools = settings.get("external_tools")?;
-    let found: Map =
-        ways.iter().filter_map(|way| Some((way.action.name.to_owned(), tools.get(way.action.name)?.clone()))).collect();
-    (!found.is_empty()).then(|| ("next_external_tools", found.into()))
+fn external(ways: &[Way<'_>]) -> Result<Option<(&'static str, Value)>, Broken> {
+    let mut found = Map::default();
+    for way in ways {
+        if let Some(tools) = way.action.external_tools()? {
+            found.set(way.action.name, tools);
+        }
+    }
+    Ok((!found.is_empty()).then(|| ("next_external_tools", found.into())))
 }
 
 fn headed(now: &Now<'_, '_>, ways: &[Way<'_>]) -> String {
@@ -102,7 +104,6 @@ fn headed(now: &Now<'_, '_>, ways: &[Way<'_>]) -> String {
 
 /// A step that was refused, and what may be done instead.
 pub(crate) fn refused(now: &Now<'_, '_>, step: &Step, refused: &Refused, ways: &[Way<'_>]) -> Result<Output, Broken> {
-    let settings = now.code.settings()?;
     let ending = ending(now, ways);
     let word = refused.word();
     let mut members: Members = vec![("error", word.into()), ("requested", step.action.as_str().into())];
@@ -119,7 +120,8 @@ pub(crate) fn refused(now: &Now<'_, '_>, step: &Step, refused: &Refused, ways: &
     members.push(("valid_next_actions", names(ways)));
     members.push(("next_action_schemas", schemas(ways)?));
     members.push(("session", now.session.id.as_str().into()));
-    members.push(("next_hint", hints::refusal(now, step, refused, ways, &settings).into()));
+    let hints = now.code.beside("hints")?;
+    members.push(("next_hint", hints::refusal(now, step, refused, ways, &hints).into()));
     let kind = refused.kind().map(|kind| format!(" ({kind})")).unwrap_or_default();
     let headline = format!("Step {}: {} × {word}{kind}", now.seq, step.action);
     Ok(output(Some(headline), members, refused.is_error()))

@@ -128,8 +128,8 @@ pub(crate) fn render(at: At<'_>, journal: &Journal, view: &str, args: &str) -> R
 fn text(now: &Now<'_, '_>, journal: &Journal, view: &str, args: &Value) -> Result<Option<String>, Broken> {
     let word = |key: &str| args.get(key).and_then(Value::as_str);
     let value = match (view, word("tag").or(word("id")).or(word("action"))) {
-        ("graph", _) => drawing::graph(now.machine, &now.code.settings()?, None)?,
-        ("graph/tag", Some(tag)) => drawing::graph(now.machine, &now.code.settings()?, Some(tag))?,
+        ("graph", _) => drawing::graph(now.machine, None)?,
+        ("graph/tag", Some(tag)) => drawing::graph(now.machine, Some(tag))?,
         ("graph/mermaid", _) => return drawing::mermaid(now.machine).map(Some),
         ("graph/dot", _) => return drawing::dot(now.machine).map(Some),
         ("state", _) => now.state.data.clone().into(),
@@ -140,9 +140,9 @@ fn text(now: &Now<'_, '_>, journal: &Journal, view: &str, args: &Value) -> Resul
         ("subruns", None) => history::subruns(journal),
         ("subruns", Some(id)) => history::subrun(journal, id),
         ("source", Some(action)) => source(now, action)?,
-        ("upstreams", _) => upstreams(&now.code.settings()?),
-        ("apps", _) => now.code.settings()?.get("apps").cloned().unwrap_or_default(),
-        ("personas", _) => crate::persona::list(&now.code.settings()?),
+        ("upstreams", _) => upstreams(now.code.beside("upstream")?),
+        ("apps", _) => now.code.beside("apps")?,
+        ("personas", _) => crate::persona::list(now.code)?,
         (view, _) => {
             let Some(name) = view.strip_prefix(PERSONA) else { return Ok(None) };
             return crate::persona::text(now, name);
@@ -166,8 +166,7 @@ fn source(now: &Now<'_, '_>, name: &str) -> Result<Value, Broken> {
     })
 }
 
-fn upstreams(settings: &Value) -> Value {
-    let servers = settings.get("upstream").cloned().unwrap_or_default();
+fn upstreams(servers: Value) -> Value {
     let none = servers.as_list().is_none_or(<[Value]>::is_empty);
     Value::from([("mode", if none { "none" } else { "shared" }.into()), ("servers", servers)])
 }

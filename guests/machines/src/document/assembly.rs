@@ -85,5 +85,5 @@ fn inner(file: &Document, bundle: &Bundle, findings: &mut Vec<Diagnostic>) -> Bo
     let book = book_of(&bundle, &mut inside, false);
     let place = |finding: Diagnostic| Diagnostic { path: finding.path.or_else(|| Some(file.path.clone())), ..finding };
     findings.extend(inside.into_iter().map(place));
-    book.unwrap_or_default()
+    Book { file: Some(file.path.clone()), ..book.unwrap_or_default() }
 }

@@ -7,7 +7,7 @@ use wfhost_guest::model::Diagnostic;
 use wfhost_guest::nearest::did_you_mean;
 use wfhost_guest::value::{Map, Value};
 
-use super::model::{Book, Machine, Name};
+use super::model::{Action, Book, Machine, Name};
 
 /// What is wrong with a machine's names. With an error among these the rest is not looked at.
 pub(super) fn edges(machine: &Machine, findings: &mut Vec<Diagnostic>) {
@@ -118,7 +118,8 @@ fn stuck(machine: &Machine, findings: &mut Vec<Diagnostic>) {
 
 fn reads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
     let schema = machine.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
-    let mut provided: BTreeSet<&str> = machine.state.keys().chain(schema.into_iter().flat_map(Map::keys)).collect();
+    let seeded: BTreeSet<&str> = machine.state.keys().collect();
+    let mut provided: BTreeSet<&str> = seeded.iter().copied().chain(schema.into_iter().flat_map(Map::keys)).collect();
     for action in &machine.actions {
         provided.extend(action.writes.iter().map(String::as_str));
     }
@@ -130,9 +131,8 @@ fn reads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
             findings.push(finding.at(action.name.span).about(&action.name.text).done());
         }
         let set = action.body.get("set").and_then(Value::as_map);
-        let set: Vec<&str> = set.into_iter().flat_map(Map::keys).collect();
-        let never =
-            |key: &&String| !set.contains(&key.as_str()) && !machine.state.keys().any(|known| known == key.as_str());
+        let set: BTreeSet<&str> = set.into_iter().flat_map(Map::keys).collect();
+        let never = |key: &&String| !set.contains(key.as_str()) && !seeded.contains(key.as_str());
         for key in action.writes.iter().filter(never) {
             let message = format!("`{}` declares that it writes `{key}`, and its `set` does not", action.name.text);
             let finding = diagnostic::warning("machine-write-never-set", message);
@@ -143,40 +143,79 @@ fn reads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
 
 /// Machines that run one another: names that are not there, and circles.
 pub(super) fn runs(book: &Book, findings: &mut Vec<Diagnostic>) {
-    let place = |name: &str| book.machines.iter().position(|machine| machine.name.text == name);
-    let mut inner: Vec<Vec<usize>> = Vec::new();
+    let places = places(book);
     for machine in &book.machines {
-        let mut runs = Vec::new();
         for action in &machine.actions {
-            for name in effects(&action.body).filter_map(|effect| effect.get("machine")?.as_str()) {
-                match place(name) {
-                    Some(at) => runs.push(at),
-                    None => {
-                        let known = book.machines.iter().map(|machine| machine.name.text.as_str());
-                        let help =
-                            did_you_mean(name, known).unwrap_or_else(|| "it must be one of `machines`".to_owned());
-                        let finding =
-                            diagnostic::error("machine-unknown-machine", format!("there is no machine `{name}`"));
-                        findings.push(finding.help(help).at(action.name.span).about(&action.name.text).done());
-                    }
-                }
-            }
-        }
-        inner.push(runs);
-    }
-    for (at, machine) in book.machines.iter().enumerate() {
-        let (mut seen, mut open) = (BTreeSet::new(), inner.get(at).cloned().unwrap_or_default());
-        while let Some(one) = open.pop() {
-            if one == at {
-                let message = format!("the machine `{}` runs itself", machine.name.text);
-                findings.push(diagnostic::error("machine-cycle", message).at(machine.name.span).done());
-                break;
-            }
-            if seen.insert(one) {
-                open.extend(inner.get(one).into_iter().flatten());
+            for name in run_by(action).filter(|name| !places.contains_key(name)) {
+                let known = book.machines.iter().map(|machine| machine.name.text.as_str());
+                let help = did_you_mean(name, known).unwrap_or_else(|| "it must be one of `machines`".to_owned());
+                let finding = diagnostic::error("machine-unknown-machine", format!("there is no machine `{name}`"));
+                findings.push(finding.help(help).at(action.name.span).about(&action.name.text).done());
             }
         }
     }
+    for at in circling(&inner(book)) {
+        if let Some(machine) = book.machines.get(at) {
+            let message = format!("the machine `{}` runs itself", machine.name.text);
+            findings.push(diagnostic::error("machine-cycle", message).at(machine.name.span).done());
+        }
+    }
+}
+
+fn places(book: &Book) -> BTreeMap<&str, usize> {
+    book.machines.iter().enumerate().map(|(at, machine)| (machine.name.text.as_str(), at)).collect()
+}
+
+/// The names of the machines that an action runs.
+fn run_by(action: &Action) -> impl Iterator<Item = &str> {
+    effects(&action.body).filter_map(|effect| effect.get("machine")?.as_str())
+}
+
+/// For each machine those that it runs, by number.
+pub(super) fn inner(book: &Book) -> Vec<Vec<usize>> {
+    let places = places(book);
+    let one = |machine: &Machine| {
+        machine.actions.iter().flat_map(run_by).filter_map(|name| places.get(name).copied()).collect()
+    };
+    book.machines.iter().map(one).collect()
+}
+
+/// What a machine runs, and what those run; itself only if a way leads back to it.
+fn reached(inner: &[Vec<usize>], from: usize) -> BTreeSet<usize> {
+    let (mut seen, mut open) = (BTreeSet::new(), inner.get(from).cloned().unwrap_or_default());
+    while let Some(one) = open.pop() {
+        if seen.insert(one) {
+            open.extend(inner.get(one).into_iter().flatten());
+        }
+    }
+    seen
+}
+
+/// Machines that run themselves. Those that run nothing which is still open are closed first; most often that is all of them.
+fn circling(inner: &[Vec<usize>]) -> Vec<usize> {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); inner.len()];
+    for (at, runs) in inner.iter().enumerate() {
+        for one in runs {
+            callers.get_mut(*one).into_iter().for_each(|callers| callers.push(at));
+        }
+    }
+    let mut left: Vec<usize> = inner.iter().map(Vec::len).collect();
+    let mut closed: Vec<usize> = (0..inner.len()).filter(|at| left.get(*at) == Some(&0)).collect();
+    while let Some(at) = closed.pop() {
+        for caller in callers.get(at).into_iter().flatten() {
+            if let Some(left) = left.get_mut(*caller) {
+                *left -= 1;
+                closed.extend((*left == 0).then_some(*caller));
+            }
+        }
+    }
+    let open = (0..inner.len()).filter(|at| left.get(*at).is_some_and(|left| *left > 0));
+    open.filter(|at| reached(inner, *at).contains(at)).collect()
+}
+
+/// A machine and all that it runs, by number; itself first.
+pub(super) fn within(inner: &[Vec<usize>], at: usize) -> Vec<usize> {
+    std::iter::once(at).chain(reached(inner, at).into_iter().filter(|one| *one != at)).collect()
 }
 
 /// The effects of an action's body.

@@ -13,12 +13,15 @@ use super::model::{Name, Text, Use};
 pub(crate) struct Desk<'d> {
     pub(crate) findings: Vec<Diagnostic>,
     pub(crate) lines: Vec<&'d str>,
+    /// The file, if it is not that of the machine which is read from it.
+    pub(crate) file: Option<String>,
 }
 
 impl<'d> Desk<'d> {
     pub(crate) fn new(bytes: &'d [u8]) -> Self {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        Self { findings: Vec::new(), lines: text.trim_start_matches('\u{feff}').split('\n').collect() }
+        let lines = text.trim_start_matches('\u{feff}').split('\n').collect();
+        Self { findings: Vec::new(), lines, file: None }
     }
 
     pub(crate) fn tell(&mut self, finding: Finding, span: Span, subject: Option<&str>) {
@@ -200,6 +203,7 @@ impl<'n, 'd, 's> Fields<'n, 'd, 's> {
             locals: sees.locals.clone(),
             inputs: sees.inputs,
             reads: sees.reads,
+            file: self.desk.file.clone(),
         });
     }
 

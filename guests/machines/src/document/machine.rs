@@ -7,7 +7,7 @@ use wfhost_guest::yaml::Node;
 
 use super::action;
 use super::fields::{Desk, Fields, Sees};
-use super::model::{Book, Edge, Machine, Name, Server, Use};
+use super::model::{Book, Edge, Machine, Name, Server, Text, Use};
 
 const MACHINE: [&str; 13] = [
     "machine",
@@ -167,10 +167,10 @@ pub(crate) fn transitions(fields: &mut Fields<'_, '_, '_>, actions: &[(Name, &No
         let targets = fields.names("to");
         let label = fields.text("label");
         fields.expression("when", &Sees::default());
-        let when = fields.texts.pop().map(|text| super::model::Text { kind: Use::Guard, ..text });
+        let when = fields.texts.pop().map(|text| Text { kind: Use::Guard, ..text });
         let when = match fields.given("when").map(Node::value) {
-            // `false` is a guard that never holds.
-            Some(Value::Bool(false)) => Some(never(item)),
+            // A guard that always holds, or never.
+            Some(Value::Bool(flag)) => Some(settled(item, flag)),
             _ => when,
         };
         for from in &sources {
@@ -188,10 +188,8 @@ pub(crate) fn transitions(fields: &mut Fields<'_, '_, '_>, actions: &[(Name, &No
     edges
 }
 
-fn never(item: &Node) -> super::model::Text {
-    let span = item.get("when").map_or(item.span, |node| node.span);
-    let source = "false".to_owned();
-    super::model::Text { source, span, kind: Use::Guard, locals: Vec::new(), inputs: false, reads: false }
+fn settled(item: &Node, flag: bool) -> Text {
+    Text::guard(flag.to_string(), item.get("when").map_or(item.span, |node| node.span))
 }
 
 fn sources(fields: &mut Fields<'_, '_, '_>, actions: &[(Name, &Node)]) -> Vec<Name> {
@@ -224,7 +222,7 @@ pub(crate) fn server(node: &Node, desk: &mut Desk<'_>) -> Server {
             });
         }
     }
-    let hints = fields.given("hints").map(|node| hints(node, fields.desk)).unwrap_or_default();
+    let (hints, texts) = fields.given("hints").map(|node| hints(node, fields.desk)).unwrap_or_default();
     let map = |fields: &mut Fields<'_, '_, '_>, key: &str| -> Map {
         fields.members(key).into_iter().map(|(name, node)| (name.text, node.value())).collect()
     };
@@ -237,6 +235,7 @@ pub(crate) fn server(node: &Node, desk: &mut Desk<'_>) -> Server {
         idle_seconds,
         limit,
         hints,
+        texts,
         external_tools: map(&mut fields, "external_tools"),
         default_persona: fields.text("default_persona"),
         upstream: map(&mut fields, "upstream"),
@@ -255,12 +254,12 @@ const OCCASIONS: [&str; 8] = [
 ];
 
 /// Hints of the author's own. Their guards are read as guards of transitions are.
-fn hints(node: &Node, desk: &mut Desk<'_>) -> Vec<Value> {
-    let mut kept = Vec::new();
+fn hints(node: &Node, desk: &mut Desk<'_>) -> (Vec<Value>, Vec<Text>) {
+    let (mut kept, mut texts) = (Vec::new(), Vec::new());
     let mut fields = Fields::new(node, desk, None, "server.");
     let Some(items) = node.as_list() else {
         fields.wrong("hints", "a list", node);
-        return kept;
+        return (kept, texts);
     };
     for item in items {
         let mut fields = Fields::new(item, fields.desk, None, "server.hints.");
@@ -273,7 +272,8 @@ fn hints(node: &Node, desk: &mut Desk<'_>) -> Vec<Value> {
         }
         fields.expression("when", &Sees::default());
         fields.value("say", &Sees::default());
+        texts.append(&mut fields.texts);
         kept.push(item.value());
     }
-    kept
+    (kept, texts)
 }

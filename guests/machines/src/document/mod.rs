@@ -27,6 +27,7 @@ use wfhost_guest::yaml::{self, Node, Rules};
 use wfhost_guest::{diagnostic, json};
 
 use crate::code;
+use crate::expr::Reading;
 use crate::{mermaid, tools, views};
 use model::{Book, Machine};
 
@@ -37,6 +38,9 @@ pub(crate) const RULES: Rules = Rules { merge: true, ..Rules::CORE };
 pub(crate) fn recognise(document: &Document) -> Option<Vec<String>> {
     if mermaid::is_diagram(&document.path, &document.bytes) {
         return Some(vec![mermaid::companion(&document.path)]);
+    }
+    if plainly_one(&document.bytes) {
+        return Some(Vec::new());
     }
     let loaded = yaml::load(&document.bytes, RULES);
     match loaded.root {
@@ -62,6 +66,31 @@ fn is_machine(root: &Node) -> bool {
 fn looks_like_one(bytes: &[u8]) -> bool {
     let top = |key: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
     top(b"actions:") && (top(b"entry:") || top(b"machine:") || top(b"transitions:"))
+}
+
+/// The same by its lines alone, where they leave no doubt and nothing in it names companions: it is then not read twice.
+fn plainly_one(bytes: &[u8]) -> bool {
+    let top = |key: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
+    let other = ["mcptree", "nodes", "workflow"].iter().any(|key| top(key.as_bytes()));
+    let quoted = top(b"\"") || top(b"'") || top(b"?");
+    looks_like_one(bytes) && !other && !quoted && block_of_actions(bytes) && !holds(bytes, b"personas")
+}
+
+/// Whether the member `actions` is a mapping in lines of its own.
+fn block_of_actions(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let mut lines = lines.filter(|line| !line.trim_ascii_start().is_empty());
+    if !lines.any(|line| line == b"actions:") {
+        return false;
+    }
+    let first = lines.find(|line| !line.trim_ascii_start().starts_with(b"#")).unwrap_or_default();
+    first.starts_with(b" ")
+        && first.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && holds(first, b":")
+}
+
+fn holds(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|part| part == word)
 }
 
 /// Definitions and findings of a document.
@@ -105,29 +134,36 @@ fn unquoted(findings: &mut [Diagnostic], desk: &Desk<'_>) {
 
 /// The machines of a book, checked, as definitions.
 pub(crate) fn finished(book: Book, mut findings: Vec<Diagnostic>) -> Compiled {
+    let (mut own, mut reading) = (Vec::new(), Reading::new());
     for machine in &book.machines {
-        check::edges(machine, &mut findings);
+        check::edges(machine, &mut own);
     }
-    check::runs(&book, &mut findings);
+    check::runs(&book, &mut own);
     for machine in &book.machines {
-        names::check(machine, &mut findings);
+        names::check(machine, &mut reading, &mut own);
     }
-    if !diagnostic::refused(&findings) {
-        book.machines.iter().for_each(|machine| check::roads(machine, &mut findings));
+    names::hints(&book, &mut reading, &mut own);
+    if !diagnostic::refused(&findings) && !diagnostic::refused(&own) {
+        book.machines.iter().for_each(|machine| check::roads(machine, &mut own));
     }
+    let place = |finding: Diagnostic| Diagnostic { path: finding.path.or_else(|| book.file.clone()), ..finding };
+    findings.extend(own.into_iter().map(place));
     findings.sort_by_key(|finding| finding.span.map(|span| (span.start.line, span.start.column)));
     let definitions = if diagnostic::refused(&findings) {
         Vec::new()
     } else {
-        book.served.iter().filter_map(|at| Some(definition(&book, *at, book.machines.get(*at)?))).collect()
+        let inner = check::inner(&book);
+        book.served.iter().filter_map(|at| definition(&book, &check::within(&inner, *at), &mut reading)).collect()
     };
     Compiled { definitions, diagnostics: findings }
 }
 
-fn definition(book: &Book, at: usize, machine: &Machine) -> Definition {
-    let server = &book.server;
+/// The first of these machines as it is served; it runs the others.
+fn definition(book: &Book, within: &[usize], reading: &mut Reading) -> Option<Definition> {
+    let machines: Vec<&Machine> = within.iter().filter_map(|at| book.machines.get(*at)).collect();
+    let (server, machine) = (&book.server, *machines.first()?);
     let servers = server.upstream.iter().map(|(name, spec)| Server { name: name.to_owned(), spec: json::text(spec) });
-    Definition {
+    Some(Definition {
         about: Workflow {
             id: machine.name.text.clone(),
             title: server.name.clone().unwrap_or_else(|| machine.name.text.clone()),
@@ -140,8 +176,8 @@ fn definition(book: &Book, at: usize, machine: &Machine) -> Definition {
         servers: servers.collect(),
         instructions: Some(tools::instructions(book, machine)),
         sessions: Keeping { shared: server.shared, idle_seconds: server.idle_seconds, limit: server.limit },
-        code: code::write(book, at),
-    }
+        code: code::write(book, &machines, reading),
+    })
 }
 
 fn described(machine: &Machine) -> String {

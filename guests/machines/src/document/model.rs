@@ -17,6 +17,8 @@ pub(crate) struct Book {
     pub(crate) machines: Vec<Machine>,
     /// Which of them are served, by number.
     pub(crate) served: Vec<usize>,
+    /// The file in which they stand, if it is not the document itself.
+    pub(crate) file: Option<String>,
     /// What the document says to clients.
     pub(crate) server: Server,
     /// Texts in which a model speaks.
@@ -35,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) limit: Option<u32>,
     /// Hints of the author's own: `[{on, when, say}]`.
     pub(crate) hints: Vec<Value>,
+    /// Their expressions and values, for the checks.
+    pub(crate) texts: Vec<Text>,
     /// Tools of other servers, by action.
     pub(crate) external_tools: Map,
     pub(crate) default_persona: Option<String>,
@@ -122,4 +126,13 @@ pub(crate) struct Text {
     pub(crate) inputs: bool,
     /// Whether `reads` limits what it may name.
     pub(crate) reads: bool,
+    /// The file that it stands in, if it is not that of its machine.
+    pub(crate) file: Option<String>,
+}
+
+impl Text {
+    /// A guard that nobody wrote as one.
+    pub(crate) fn guard(source: String, span: Span) -> Self {
+        Self { source, span, kind: Use::Guard, locals: Vec::new(), inputs: false, reads: false, file: None }
+    }
 }

@@ -5,19 +5,23 @@
 //! walked, and anything else stands for itself.
 
 mod convert;
+mod reading;
 mod scope;
 mod text;
 
+pub(crate) use reading::Reading;
 pub(crate) use scope::{Clock, Inputs, Scope, uuid};
-pub(crate) use text::{Form, Names, form, names};
+pub(crate) use text::Names;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use minijinja::value::Value as Jinja;
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+use minijinja::{Environment, Error, ErrorKind, Expression, UndefinedBehavior};
 use wfhost_guest::time;
 use wfhost_guest::value::{Map, Value};
+
+use text::{Form, form, names};
 
 /// LIMIT: instructions of the template engine in one evaluation, and with them its memory.
 const FUEL: u64 = 50_000;
@@ -72,8 +76,12 @@ impl Engine {
     }
 
     fn raw(&self, source: &str, scope: &Scope) -> Result<Jinja, Failed> {
-        let expression = self.env.compile_expression_owned(source.to_owned()).map_err(|e| said(source, &e))?;
+        let expression = self.compiled(source)?;
         expression.eval(scope.value()).map_err(|e| said(source, &e))
+    }
+
+    fn compiled<'s>(&'s self, source: &'s str) -> Result<Expression<'s, 's>, Failed> {
+        self.env.compile_expression(source).map_err(|e| said(source, &e))
     }
 
     /// The value of a document's value.
@@ -94,54 +102,50 @@ impl Engine {
     }
 
     fn text(&self, source: &str, scope: &Scope) -> Result<Value, Failed> {
-        match self.form(source) {
-            Form::Literal => Ok(source.into()),
-            Form::Placeholder(inner) => self.evaluate(inner, scope),
-            Form::Template => {
-                let rendered = self.env.render_str(source, scope.value());
-                rendered.map(Value::Str).map_err(|e| said(source, &e))
+        match form(source) {
+            Form::Literal => return Ok(source.into()),
+            Form::Placeholder(inner) => {
+                if let Some(path) = text::path(inner) {
+                    return scope.path(&path).ok_or_else(|| undefined(inner));
+                }
+                if let Ok(expression) = self.compiled(inner) {
+                    let value = expression.eval(scope.value()).map_err(|e| said(inner, &e))?;
+                    return convert::out(&value).map_err(|why| Failed(format!("`{inner}` {why}")));
+                }
             }
+            Form::Template => {}
         }
-    }
-
-    fn form<'s>(&self, source: &'s str) -> Form<'s> {
-        form(source, |inner| self.env.compile_expression(inner).is_ok())
+        self.env.render_str(source, scope.value()).map(Value::Str).map_err(|e| said(source, &e))
     }
 
     /// What an expression names, or why it is none.
     pub(crate) fn expression(&self, source: &str) -> Result<Names, Failed> {
-        let compiled = self.env.compile_expression_owned(source.to_owned()).map_err(|e| said(source, &e))?;
-        Ok(self.known(source, compiled.undeclared_variables(false)))
+        let variables = self.compiled(source)?.undeclared_variables(false);
+        Ok(known(source, variables))
     }
 
     /// What a text with placeholders names, or why it is none. A literal names nothing.
-    pub(crate) fn template(&self, source: &str) -> Result<Names, Failed> {
-        match self.form(source) {
-            Form::Literal => Ok(Names::default()),
-            Form::Placeholder(inner) => self.expression(inner),
-            Form::Template => {
-                let template = self.env.template_from_str(source).map_err(|e| said(source, &e))?;
-                Ok(self.known(source, template.undeclared_variables(false)))
+    fn template(&self, source: &str) -> Result<Names, Failed> {
+        match form(source) {
+            Form::Literal => return Ok(Names::default()),
+            Form::Placeholder(inner) => {
+                if let Ok(names) = self.expression(inner) {
+                    return Ok(names);
+                }
             }
+            Form::Template => {}
         }
-    }
-
-    fn known(&self, source: &str, variables: std::collections::HashSet<String>) -> Names {
-        let code =
-            if source.contains("{{") || source.contains("{%") { text::inside(source) } else { source.to_owned() };
-        let mut names = names(&code);
-        names.variables = variables.into_iter().filter(|name| !FUNCTIONS.contains(&name.as_str())).collect();
-        names.variables.sort();
-        names
+        let template = self.env.template_from_str(source).map_err(|e| said(source, &e))?;
+        Ok(known(&text::inside(source), template.undeclared_variables(false)))
     }
 
     /// Whether there is a filter of that name.
-    pub(crate) fn has_filter(&self, name: &str) -> bool {
+    fn has_filter(&self, name: &str) -> bool {
         self.knows(&format!("0|{name}"), ErrorKind::UnknownFilter)
     }
 
     /// Whether there is a test of that name.
-    pub(crate) fn has_test(&self, name: &str) -> bool {
+    fn has_test(&self, name: &str) -> bool {
         self.knows(&format!("0 is {name}"), ErrorKind::UnknownTest)
     }
 
@@ -151,6 +155,13 @@ impl Engine {
             Err(error) => error.kind() != unknown && error.kind() != ErrorKind::SyntaxError,
         }
     }
+}
+
+fn known(code: &str, variables: std::collections::HashSet<String>) -> Names {
+    let mut names = names(code);
+    names.variables = variables.into_iter().filter(|name| !FUNCTIONS.contains(&name.as_str())).collect();
+    names.variables.sort();
+    names
 }
 
 fn syntax() -> minijinja::syntax::SyntaxConfig {

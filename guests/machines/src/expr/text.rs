@@ -11,16 +11,14 @@ pub(crate) enum Form<'s> {
     Template,
 }
 
-/// The form of a text. `parses` says whether a text is an expression.
-pub(crate) fn form<'s>(source: &'s str, parses: impl Fn(&str) -> bool) -> Form<'s> {
+/// The form of a text, going by its braces: what stands between those of a placeholder may still be no expression, and then it
+/// is a template.
+pub(crate) fn form(source: &str) -> Form<'_> {
     if !["{{", "{%", "{#"].iter().any(|mark| source.contains(mark)) {
         return Form::Literal;
     }
-    let inner = source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-    match inner {
-        Some(inner) if !inner.starts_with(['-', '+']) && !inner.ends_with(['-', '+']) && parses(inner) => {
-            Form::Placeholder(inner)
-        }
+    match source.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
+        Some(inner) if !inner.starts_with(['-', '+']) && !inner.ends_with(['-', '+']) => Form::Placeholder(inner),
         Some(_) | None => Form::Template,
     }
 }

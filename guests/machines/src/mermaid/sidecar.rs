@@ -2,14 +2,16 @@
 //! `machine`, `description`, `state`, `tables`, `actions` (for states of the diagram) and `transitions` (guards for its
 //! arrows). With data in it, a label that is an expression over that data is a guard.
 
+use std::collections::BTreeSet;
+
 use wfhost_guest::diagnostic;
 use wfhost_guest::model::{Diagnostic, Document};
 use wfhost_guest::value::{Map, Value};
 use wfhost_guest::yaml::Node;
 
-use crate::document::model::{Action, Book, Machine, Name, Text, Use};
+use crate::document::model::{Action, Book, Machine, Name, Text};
 use crate::document::{Desk, Fields, read_action, read_server, read_transitions};
-use crate::expr::{Clock, Engine};
+use crate::expr::Reading;
 
 const FIELDS: [&str; 8] = ["machine", "description", "version", "state", "tables", "actions", "transitions", "server"];
 
@@ -21,7 +23,7 @@ pub(super) fn apply(
     book: &mut Book,
     findings: &mut Vec<Diagnostic>,
 ) {
-    let mut desk = Desk::new(&file.bytes);
+    let mut desk = Desk { file: Some(file.path.clone()), ..Desk::new(&file.bytes) };
     let mut fields = Fields::new(root, &mut desk, None, "");
     fields.unknown(&FIELDS);
     if let Some(name) = fields.name("machine") {
@@ -48,12 +50,21 @@ pub(super) fn apply(
     }
     let known: Vec<(Name, &Node)> = machine.actions.iter().map(|action| (action.name.clone(), root)).collect();
     for edge in read_transitions(&mut fields, &known) {
-        let mut met = false;
+        let (mut met, mut aside) = (false, Vec::new());
         for own in machine.edges.iter_mut().filter(|own| own.from.text == edge.from.text && own.to.text == edge.to.text)
         {
             met = true;
+            if own.when.is_some() && edge.when.is_some() {
+                aside.push(edge.span);
+                continue;
+            }
             own.when.clone_from(&edge.when);
             own.label = edge.label.clone().or(own.label.take());
+        }
+        if let Some(span) = aside.first() {
+            let message = format!("the arrow to `{}` stands side by side with others and takes no guard", edge.to.text);
+            let finding = diagnostic::error("machine-diagram", message);
+            fields.tell(finding.help("let the action `require` it instead"), *span);
         }
         if !met {
             let message = format!("the diagram has no arrow from `{}` to `{}`", edge.from.text, edge.to.text);
@@ -103,15 +114,14 @@ fn merge(action: &mut Action, extra: Action) {
 
 /// Labels that are expressions over keys that are there.
 fn guards(machine: &mut Machine) {
-    let engine = Engine::new(&Clock { at: 0, seed: String::new() });
-    let written: Vec<String> = machine.actions.iter().flat_map(|action| action.writes.iter().cloned()).collect();
+    let mut reading = Reading::new();
+    let written: BTreeSet<String> = machine.actions.iter().flat_map(|action| action.writes.iter().cloned()).collect();
     let known = |name: &String| machine.state.get(name).is_some() || written.contains(name);
     for edge in machine.edges.iter_mut().filter(|edge| edge.when.is_none()) {
         let Some(label) = &edge.label else { continue };
-        let names = engine.expression(label).map(|names| names.variables).unwrap_or_default();
-        if !names.is_empty() && names.iter().all(known) {
-            let (source, span) = (label.clone(), edge.span);
-            edge.when = Some(Text { source, span, kind: Use::Guard, locals: Vec::new(), inputs: false, reads: false });
+        let Ok(names) = reading.expression(label) else { continue };
+        if !names.variables.is_empty() && names.variables.iter().all(known) {
+            edge.when = Some(Text::guard(label.clone(), edge.span));
         }
     }
 }

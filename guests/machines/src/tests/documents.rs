@@ -14,6 +14,7 @@ fn transitions_are_checked() {
     assert_eq!(told("transitions: [{from: a, to: c}]"), "unknown-action 6:29");
     assert_eq!(told("transitions: [{from: z, to: b}]"), "unknown-action 6:22");
     assert_eq!(told("transitions:\n  - {from: a, to: b}\n  - {from: a, to: a}"), "second-default 8:5");
+    assert_eq!(told("transitions:\n  - {from: a, to: b}\n  - {from: a, to: a, when: true}"), "");
     assert_eq!(told("transitions: [{from: '*', to: [a, b]}]"), "second-default 6:15, second-default 6:15");
     assert_eq!(told("transitions: [{from: a, to: b, when: 'n =='}]"), "bad-expression 6:38");
     assert_eq!(told("transitions: [{from: a, to: b, when: '{{ n }}'}]"), "braces-in-guard 6:38");
@@ -38,11 +39,52 @@ fn the_top_is_checked() {
         "reserved-name 3:9, reserved-name 3:19, reserved-name 3:27",
     );
     check("entry: a\nactions: {a: {}}\nstates: {}", "unknown-field 3:1");
+    check("entry: a\nactions: {a: {}}\nserver: {hints: [{when: 'n >', say: x}]}", "bad-expression 3:25");
+    check("entry: a\nactions: {a: {}}\nserver: {hints: [{say: '{{ n }}'}]}", "unknown-name 3:24");
     check("entry: a\nactions:\n  a: {set: {x: {{ y }}}}", "unquoted-placeholder 3:17");
     for max in ["0", "-1", "many", "1.5"] {
         check(&format!("entry: a\nactions: {{a: {{}}}}\nserver: {{sessions: {{max: {max}}}}}"), "wrong-type 3:26");
     }
     check("entry: a\nactions: {a: {}}\nserver: {sessions: {max: 1, ttl: 1h}}", "");
+}
+
+#[test]
+fn machines_that_run_one_another_are_checked() {
+    let runs = |name: &str| format!("{{entry: a, actions: {{a: {{run: {{machine: {name}}}}}}}}}");
+    let text = format!(
+        "machines:\n  a: {}\n  b: {}\n  c: {}\n  d: {}\n  e: {{entry: a, actions: {{a: {{}}}}}}\n",
+        runs("b"),
+        runs("c"),
+        runs("b"),
+        runs("e")
+    );
+    assert_eq!(findings(&text).join(", "), "cycle 3:3, cycle 4:3", "only those that come back to themselves");
+    // What a machine carries is what it runs, and no more.
+    let text = "machines:\n  a: {entry: x, actions: {x: {run: {machine: c, into: got}, set: {got: '{{ got.n }}'}}}}\n  \
+                b: {entry: x, actions: {x: {description: nobody runs this one}}}\n  c: {entry: x, actions: {x: {set: {n: 7}}}}\n";
+    let mut bench = Bench::new(text);
+    let carries = |at: usize, words: &str| String::from_utf8_lossy(&bench.host.definitions[at].code).contains(words);
+    assert!(!carries(0, "nobody runs this one") && carries(1, "nobody runs this one"));
+    let got = bench.call("step", "{\"machine\":\"a\",\"action\":\"x\"}");
+    assert_eq!(json::text(got.get("state").unwrap()), "{\"got\":7}");
+}
+
+#[test]
+fn a_document_is_recognised_by_its_lines_as_by_its_tree() {
+    let claims = |text: &str| <Machines as wfhost_guest::Dialect>::recognise(&document("m.yaml", text));
+    let none: Option<Vec<String>> = Some(Vec::new());
+    assert_eq!(claims("entry: a\nactions:\n  a: {}\n"), none);
+    assert_eq!(claims("entry: a\nactions: # all\n\n  # one\n  a: {}\n"), none);
+    assert_eq!(claims("{entry: a, actions: {a: {}}}"), none);
+    assert_eq!(claims("entry: a\nactions:\n  a: {\n"), none, "a broken one says so itself");
+    assert_eq!(claims("entry: a\nactions:\n  - a\n"), None);
+    assert_eq!(claims("entry: a\nactions:\n  only words\n"), None);
+    assert_eq!(claims("entry: a\nactions:\n  a: {}\nnodes: []\n"), None);
+    assert_eq!(claims("entry: a\nactions:\n  a: {}\n\"nodes\": []\n"), None);
+    assert_eq!(
+        claims("entry: a\nactions:\n  a: {}\nserver: {personas: people}\n"),
+        Some(vec!["people/*.md".to_owned()])
+    );
 }
 
 #[test]

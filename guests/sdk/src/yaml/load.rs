@@ -289,6 +289,9 @@ impl<'a> Loader<'a> {
 
     /// Merged members first, then the mapping's own; of several with one key the last, in the place of the first.
     fn unique(&mut self, merged: Vec<Pair>, own: Vec<Pair>) -> Vec<Pair> {
+        if merged.is_empty() && are_distinct(&own) {
+            return own;
+        }
         let mut places: BTreeMap<String, (usize, bool)> = BTreeMap::new();
         let mut kept: Vec<Pair> = Vec::new();
         let merged = merged.into_iter().map(|pair| (false, pair));
@@ -371,6 +374,13 @@ impl<'a> Loader<'a> {
         let message = format!("invalid YAML: the tag `{}{}` means nothing here", tag.handle, tag.suffix);
         self.tell(diagnostic::error("yaml-tag", message).at(span).help("remove the tag"));
     }
+}
+
+/// Whether a few texts are keys and no two of them are the same: so it is with most mappings.
+fn are_distinct(pairs: &[Pair]) -> bool {
+    let texts: Option<Vec<&str>> = pairs.iter().take(9).map(|pair| pair.key.as_str()).collect();
+    let same = |(at, text): (usize, &&str), all: &[&str]| all.iter().take(at).any(|other| other == text);
+    texts.is_some_and(|all| all.len() < 9 && !all.iter().enumerate().any(|one| same(one, &all)))
 }
 
 fn too_deep(span: Span) -> Stop {
