@@ -8,6 +8,7 @@ use wfhost_guest::nearest::did_you_mean;
 use wfhost_guest::value::{Map, Value};
 
 use super::model::{Action, Book, Machine, Name};
+use crate::mermaid;
 
 /// What is wrong with a machine's names. With an error among these the rest is not looked at.
 pub(super) fn edges(machine: &Machine, findings: &mut Vec<Diagnostic>) {
@@ -88,13 +89,15 @@ pub(super) fn roads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
     reads(machine, findings);
 }
 
-/// An action all of whose transitions have a guard may be left with none that holds: it is then stuck, and not at an end.
+/// An action all of whose transitions have a guard may be left with none that holds: it is then stuck, and not at an end. The
+/// guards of a diagram's own sides are no doubt of the author's.
 fn stuck(machine: &Machine, findings: &mut Vec<Diagnostic>) {
     let mut guards: BTreeMap<&str, (bool, usize, bool)> = BTreeMap::new();
     for edge in &machine.edges {
         let place = guards.entry(&edge.from.text).or_default();
         let source = edge.when.as_ref().map(|when| when.source.trim());
-        place.0 |= matches!(source, None | Some("true"));
+        let ours = source.is_some_and(|source| machine.labels_choose && source.starts_with(mermaid::KEY));
+        place.0 |= ours || matches!(source, None | Some("true"));
         place.1 += 1;
         place.2 |= source != Some("false");
     }

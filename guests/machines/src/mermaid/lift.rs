@@ -1,15 +1,17 @@
 //! A flat diagram as a machine: each state an action, each arrow a transition that the agent may take. Where several arrows
 //! leave a state their labels are a choice: the agent names the action that it leads to, or the label.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wfhost_guest::diagnostic;
 use wfhost_guest::model::{Diagnostic, Position, Span};
 use wfhost_guest::value::{Map, Value};
 
-use super::chart::{Chart, EDGE, Place, Way};
+use super::chart::{Chart, EDGE, Way};
+use super::look::Place;
 use super::parse::Diagram;
-use crate::document::model::{Action, Edge, Machine, Name};
+use super::parts;
+use crate::document::model::{Action, Edge, Machine, Name, Text};
 
 const CURRENT: &str = "_current_state";
 const COUNT: &str = "_step_count";
@@ -25,7 +27,8 @@ pub(super) fn machine(name: &str, diagram: &Diagram, chart: &Chart, findings: &m
         return None;
     };
     let end = end_name(chart);
-    let mut actions: Vec<Action> = chart.places.iter().map(action).collect();
+    let kept = parts::kept(&chart.parts);
+    let mut actions: Vec<Action> = chart.places.iter().map(|place| action(place, &kept)).collect();
     if chart.ways.iter().any(|way| way.to == EDGE) {
         let last = chart.ways.iter().find(|way| way.to == EDGE).map_or(*span, |way| way.span);
         actions.push(bare(&end, String::new(), last));
@@ -43,16 +46,19 @@ pub(super) fn machine(name: &str, diagram: &Diagram, chart: &Chart, findings: &m
             labels.entry((way.from.clone(), to.clone())).or_default().push(label.clone());
         }
         let name = |text: &str| Name { text: text.to_owned(), span: way.span };
-        edges.push(Edge { from: name(&way.from), to: name(&to), when: None, label, span: way.span });
+        let when = way.guard.clone().map(|source| Text::guard(source, way.span));
+        edges.push(Edge { from: name(&way.from), to: name(&to), when, label, span: way.span });
     }
+    let mut here: BTreeMap<&str, Vec<&[String]>> = BTreeMap::new();
+    labels.iter().for_each(|((_, to), labels)| here.entry(to).or_default().push(labels));
     for action in &mut actions {
-        chosen(action, &labels);
+        if let Some(labels) = here.get(action.name.text.as_str()) {
+            chosen(action, labels);
+        }
     }
-    let state = Map::from_iter([
-        (CURRENT.to_owned(), "".into()),
-        (COUNT.to_owned(), Value::from(0i64)),
-        (CHOICE.to_owned(), "".into()),
-    ]);
+    let own = [(CURRENT.to_owned(), "".into()), (COUNT.to_owned(), Value::from(0i64)), (CHOICE.to_owned(), "".into())];
+    let sides = kept.values().flatten().map(|(key, _)| (key.clone(), Value::from("")));
+    let state = own.into_iter().chain(sides).collect();
     let table: Map =
         labels.into_iter().map(|((from, to), labels)| (format!("{from}>{to}"), labels.join(" | ").into())).collect();
     let described = [diagram.title.clone(), diagram.description.clone()].into_iter().flatten().collect::<Vec<_>>();
@@ -79,8 +85,18 @@ fn end_name(chart: &Chart) -> String {
     name
 }
 
-fn action(place: &Place) -> Action {
-    bare(&place.id, place.about.join("\n\n"), place.span)
+fn action(place: &Place, kept: &BTreeMap<&str, Vec<(String, &str)>>) -> Action {
+    let mut action = bare(&place.id, place.about.join("\n\n"), place.span);
+    let sides = kept.get(place.id.as_str()).into_iter().flatten();
+    if let Some(Value::Map(set)) = action.body.get("set") {
+        let mut set = set.clone();
+        for (key, value) in sides {
+            set.set(key, (*value).into());
+            action.writes.push(key.clone());
+        }
+        action.body.set("set", set.into());
+    }
+    action
 }
 
 fn bare(name: &str, description: String, span: Span) -> Action {
@@ -100,14 +116,10 @@ fn bare(name: &str, description: String, span: Span) -> Action {
 }
 
 /// An action to which labelled ways lead keeps which of them was gone; of several from one state the agent may say which.
-fn chosen(action: &mut Action, labels: &BTreeMap<(String, String), Vec<String>>) {
-    let here: Vec<&Vec<String>> =
-        labels.iter().filter(|((_, to), _)| *to == action.name.text).map(|(_, labels)| labels).collect();
-    if here.is_empty() {
-        return;
-    }
-    let several: Vec<&String> =
-        here.iter().filter(|labels| labels.len() > 1).flat_map(|labels| labels.iter()).collect();
+fn chosen(action: &mut Action, here: &[&[String]]) {
+    let mut seen = BTreeSet::new();
+    let several = here.iter().filter(|labels| labels.len() > 1).flat_map(|labels| labels.iter());
+    let several: Vec<&String> = several.filter(|label| seen.insert(label.as_str())).collect();
     let key = wfhost_guest::json::quoted(&format!(">{}", action.name.text));
     let mut value = format!("labels.get(_current_state ~ {key}, '')");
     if !several.is_empty() {

@@ -1,6 +1,7 @@
 //! State diagrams of Mermaid (stateDiagram and stateDiagram-v2), the whole grammar, as machines that can be walked.
 //!
-//! - `parse`: statements and their lines; `chart`: composites and regions put in one another's places; `lift`: to a machine
+//! - `parse`: statements and their lines; `look`: the same by state; `chart`: composites and choices put in one another's
+//!   places; `parts`: what stands side by side; `lift`: to a machine
 //! - `sidecar`: inputs, data and guards that a file beside the diagram gives
 //!
 //! What the picture is made of (direction, classes, styles, links, titles, scale) means nothing here and is passed over.
@@ -8,8 +9,12 @@
 
 mod chart;
 mod lift;
+mod look;
 mod parse;
+mod parts;
 mod sidecar;
+
+pub(crate) use parts::KEY;
 
 use wfhost_guest::model::{Bundle, Diagnostic, Position, Span};
 use wfhost_guest::{diagnostic, yaml};

@@ -8,6 +8,11 @@ fn refused(text: &str) -> Vec<String> {
     errors.map(|one| format!("{}: {}", one.span.map_or(0, |span| span.start.line), one.message)).collect()
 }
 
+fn findings_of(text: &str) -> Vec<String> {
+    let told = Host::<Machines>::default().load(&[document("d.mmd", text)]);
+    told.into_iter().flat_map(|(_, all)| all).map(|one| one.message).collect()
+}
+
 fn diagram(text: &str) -> Bench {
     Bench::of(&[document("d.mmd", text)])
 }
@@ -44,6 +49,50 @@ fn choices_and_lone_joins_are_passed_through() {
 }
 
 #[test]
+fn the_ways_of_a_fork_are_gone_in_any_order() {
+    let text = "stateDiagram-v2\nstate f <<fork>>\nstate j <<join>>\n[*] --> f\nf --> A\nf --> B\nA --> A2 : on\nA --> A3\nA2 --> j\nA3 --> j\nB --> j\nj --> D\nD --> [*]\nD --> f : again\n";
+    let next = &["valid_next_actions"];
+    let mut bench = diagram(text);
+    for _ in 0..2 {
+        assert_eq!(bench.step("f", "{}", next), "[\"A\",\"B\"]");
+        assert_eq!(bench.step("B", "{}", next), "[\"A\"]", "the other side has not begun yet");
+        assert_eq!(bench.step("D", "{}", &["error"]), "\"invalid_transition\"");
+        assert_eq!(bench.step("A", "{}", next), "[\"A2\",\"A3\"]", "the side that has ended waits");
+        assert_eq!(bench.step("A3", "{}", next), "[\"D\"]");
+        assert_eq!(bench.step("D", "{}", next), "[\"done\",\"f\"]");
+    }
+    bench.step("f", "{}", &[]);
+    assert_eq!(bench.step("A", "{}", next), "[\"A2\",\"A3\",\"B\"]");
+    assert_eq!(bench.step("on", "{}", &["action", "valid_next_actions"]), "\"A2\" [\"B\"]");
+    assert_eq!(bench.step("B", "{}", next), "[\"D\"]");
+    assert!(findings_of(text).is_empty(), "{:?}", findings_of(text));
+}
+
+#[test]
+fn regions_stand_side_by_side_and_end_together() {
+    let text = "stateDiagram-v2\n[*] --> X\nstate X {\n[*] --> A\nA --> A2\nA2 --> [*]\n--\n[*] --> B\nB --> B : once more\nB --> [*]\n--\n}\nX --> End\nX --> Off : stop\nA2 --> Odd : fault\nEnd --> [*]\n";
+    let next = &["valid_next_actions"];
+    let mut bench = diagram(text);
+    assert_eq!(bench.step("X", "{}", next), "[\"Off\",\"A\",\"B\"]");
+    assert_eq!(bench.step("B", "{}", next), "[\"B\",\"Off\",\"A\"]");
+    assert_eq!(bench.step("B", "{}", next), "[\"B\",\"Off\",\"A\"]");
+    assert_eq!(bench.step("A", "{}", next), "[\"A2\",\"B\",\"Off\"]");
+    assert_eq!(bench.step("A2", "{}", next), "[\"B\",\"End\",\"Off\",\"Odd\"]");
+    assert_eq!(
+        bench.step("B", "{}", next),
+        "[\"B\",\"End\",\"Off\",\"Odd\"]",
+        "what is open of a side is open from any"
+    );
+    assert_eq!(bench.step("End", "{}", next), "[\"done\"]");
+    // What nothing follows is at its end when all of its sides are.
+    let mut bench =
+        diagram("stateDiagram-v2\n[*] --> X\nstate X {\n[*] --> A\nA --> [*]\n--\n[*] --> B\nB --> [*]\n}\n");
+    bench.step("X", "{}", &[]);
+    assert_eq!(bench.step("B", "{}", next), "[\"A\"]");
+    assert_eq!(bench.step("A", "{}", next), "[\"done\"]");
+}
+
+#[test]
 fn words_notes_and_the_picture() {
     let text = "---\ntitle: Orders\n---\n%% a comment\nstateDiagram-v2\n  direction LR\n  accTitle: t\n  accDescr: how orders go\n  classDef x fill:#fff\n  class A x\n  state \"First step\" as A\n  \
                 A : more words\n  note right of A : mind this\n  note left of B\n    several\n    lines\n  end note\n  [*] --> A:::x %% here\n  A --> B;\n  scale 350 width\n  hide empty description\n  \
@@ -66,8 +115,24 @@ fn what_has_no_meaning_is_refused_by_line() {
         assert!(told.iter().any(|one| one.starts_with(&format!("{line}: ")) && one.contains(part)), "{text}: {told:?}");
     };
     check("stateDiagram-v2\n[*] --> A\nA -> B\n", 3, "cannot be read");
-    check("stateDiagram-v2\n[*] --> A\nstate f <<fork>>\nA --> f\nf --> B\nf --> C\n", 3, "fork");
-    check("stateDiagram-v2\n[*] --> X\nstate X {\n[*] --> A\n--\n[*] --> B\n}\n", 5, "side by side");
+    let fork =
+        |more: &str| format!("stateDiagram-v2\n[*] --> f\nstate f <<fork>>\nstate j <<join>>\n{more}\nj --> Z\n");
+    check(&fork("f --> B\nf --> C"), 3, "come together");
+    check(&fork("f --> B\nB --> j"), 3, "come together");
+    check(&fork("f --> B\nf --> j\nB --> j"), 3, "no state before the join");
+    check(&fork("f --> B\nf --> C\nB --> j\nC --> j\nC --> [*]"), 9, "before the join");
+    check(&fork("f --> B\nf --> C\nB --> D\nC --> D\nD --> j"), 7, "two sides");
+    check(&fork("f --> B\nf --> C\nB --> j\nC --> j\nZ --> C"), 9, "into the middle");
+    check(
+        &fork(
+            "f --> g\nf --> C\nstate g <<fork>>\nstate k <<join>>\ng --> D\ng --> E\nD --> k\nE --> k\nk --> j\nC --> j",
+        ),
+        7,
+        "inside",
+    );
+    check("stateDiagram-v2\n[*] --> A\n--\n[*] --> B\n", 3, "stands in none");
+    check("stateDiagram-v2\n[*] --> X\nstate X {\n[*] --> A\n--\nB --> C\n}\n", 3, "region 2");
+    check("stateDiagram-v2\n[*] --> X\nX --> A\nstate X {\n[*] --> A\n--\n[*] --> B\n}\n", 4, "stands outside");
     check("stateDiagram-v2\n[*] --> A\n[*] --> B\n", 3, "second beginning");
     check("stateDiagram-v2\nA --> B\n", 1, "no beginning");
     check("stateDiagram-v2\n[*] --> X\nstate X {\nA --> B\n}\n", 3, "0 beginnings");
