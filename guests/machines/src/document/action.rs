@@ -141,11 +141,7 @@ fn body(fields: &mut Fields<'_, '_, '_>, has_reads: bool) -> Map {
     put("let", locals(fields, &mut sees));
     let effects = super::effects::effects(fields, &mut sees);
     put("effects", (!effects.is_empty()).then_some(Value::List(effects)));
-    if let Some(node) = fields.given("progress") {
-        let listed = node.as_list().is_some();
-        let value = fields.value("progress", &sees);
-        put("progress", if listed { value } else { value.map(|value| Value::List(vec![value])) });
-    }
+    put("progress", fields.given("progress").and_then(|_| fields.value("progress", &sees)));
     let unset: Vec<String> = fields.names("unset").into_iter().map(|name| name.text).collect();
     put("unset", (!unset.is_empty()).then(|| unset.into()));
     put("set", mapping(fields, "set", &sees));

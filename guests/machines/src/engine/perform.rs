@@ -209,8 +209,12 @@ impl Body<'_> {
     }
 
     fn finish(&self, before: &Map) -> Result<Done, Stop> {
-        let progress = self.rules("progress").iter().map(|part| self.engine.value(part, &self.scope));
-        let progress = progress.collect::<Result<_, _>>()?;
+        // A list is told part by part.
+        let progress = match self.part("progress").map(|parts| self.engine.value(parts, &self.scope)).transpose()? {
+            None => Vec::new(),
+            Some(Value::List(parts)) => parts,
+            Some(one) => vec![one],
+        };
         let unset: Vec<&str> = self.rules("unset").iter().filter_map(Value::as_str).collect();
         let kept = before.iter().filter(|(key, _)| !unset.contains(key));
         let mut data: Map = kept.map(|(key, value)| (key.to_owned(), value.clone())).collect();
