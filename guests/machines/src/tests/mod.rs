@@ -8,11 +8,14 @@
     reason = "a test that is wrong about its own data fails"
 )]
 
+mod better;
+mod bundles;
 mod diagrams;
 mod documents;
 mod effects;
 mod guards;
 mod steps;
+mod twins;
 
 use wfhost_guest::json;
 use wfhost_guest::model::{Document, Failure, Mishap, Need, Request, Severity, Source};
