@@ -37,6 +37,17 @@ fn a_rule_that_breaks_is_a_refusal_and_on_record() {
 }
 
 #[test]
+fn going_back_to_a_fork_goes_on_from_there() {
+    let mut bench = Bench::new("entry: a\nactions: {a: {}, b: {}}\ntransitions: [{from: a, to: b}]\n");
+    let own = bench.step("a", "{}", &["session"]);
+    let forked = bench.call("fork_from_past", &format!("{{\"app_id\":{own}}}"));
+    assert_eq!(forked.get("valid_next_actions").map(json::text).as_deref(), Some("[\"b\"]"));
+    let back = bench.call("fork_at", "{\"sequence_id\":1}");
+    assert_eq!(back.get("valid_next_actions").map(json::text).as_deref(), Some("[\"b\"]"));
+    assert_eq!(bench.step("b", "{}", &["action", "valid_next_actions"]), "\"b\" []");
+}
+
+#[test]
 fn refusals_are_errors_by_one_rule() {
     let mut bench = Bench::new(
         "entry: a\nactions:\n  a: {inputs: {x: integer}, fail: [{when: x == 1, message: one}]}\n  b: {}\ntransitions: [{from: a, to: b}]\n",
