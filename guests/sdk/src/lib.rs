@@ -11,6 +11,8 @@ pub mod bindings;
 pub mod diagnostic;
 mod dialect;
 pub mod export;
+#[cfg(target_arch = "wasm32")]
+mod heap;
 pub mod json;
 pub mod model;
 #[cfg(not(target_arch = "wasm32"))]
