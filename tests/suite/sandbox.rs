@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use wfhost::limits::{DOCUMENT_BYTES_MAX, PluginLimits};
+use wfhost::limits::{CALLS_AT_ONCE_MAX, DOCUMENT_BYTES_MAX, PluginLimits};
 use wfhost::plugin::contract::Call;
 use wfhost::plugin::{CallFault, LoadFault, Plugin, Runtime, RuntimeOptions};
 use wfhost::session::Fault;
@@ -142,6 +142,21 @@ fn short_calls_go_on_beside_endless_ones() {
 }
 
 /// Time and instructions are two limits, and each ends a loop by itself.
+/// Twice as many threads as calls may be inside plugins: each waits for its place, and nobody finds none.
+#[test]
+fn more_callers_than_places_all_get_one() {
+    let lab = Lab::probe(&[("a.probe", "probe a")]).unwrap();
+    let faults: Vec<String> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..2 * CALLS_AT_ONCE_MAX)
+            .map(|_| {
+                scope.spawn(|| (0..30).find_map(|_| lab.call("probe_start", &json!({})).err().map(|e| e.to_string())))
+            })
+            .collect();
+        callers.into_iter().filter_map(|caller| caller.join().unwrap()).collect()
+    });
+    assert_eq!(faults, Vec::<String>::new());
+}
+
 #[test]
 fn the_clock_and_the_count_of_instructions_each_stop_a_loop() {
     let stopped = |time_ms: u64, fuel: u64| {

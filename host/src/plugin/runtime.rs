@@ -143,12 +143,16 @@ fn config(reservation: Reservation, memory_max: usize) -> Config {
     config
 }
 
+/// More places than there are calls: a call that is over may have left its place in the hands of another thread, which is
+/// just clearing it.
+const PLACES: u32 = CALLS_AT_ONCE_MAX * 2;
+
 fn pool(memory_max: usize) -> InstanceAllocationStrategy {
     let mut pool = PoolingAllocationConfig::default();
-    pool.total_component_instances(CALLS_AT_ONCE_MAX)
-        .total_core_instances(CALLS_AT_ONCE_MAX * 4)
-        .total_memories(CALLS_AT_ONCE_MAX)
-        .total_tables(CALLS_AT_ONCE_MAX * 2)
+    pool.total_component_instances(PLACES)
+        .total_core_instances(PLACES * 4)
+        .total_memories(PLACES)
+        .total_tables(PLACES * 2)
         .max_unused_warm_slots(8)
         .max_memory_size(memory_max)
         .linear_memory_keep_resident(2 << 20)
