@@ -228,40 +228,32 @@ pub fn need(need: &contract::Need) -> Result<Raw, serde_json::Error> {
     raw(&object.to_string())
 }
 
+/// A need as it is kept: what `need` writes.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KeptNeed {
+    Answer { audience: String, prompt: String, schema: Raw },
+    Tool { server: Option<String>, tool: String, args: Raw },
+    ToolList(Vec<String>),
+    Completion(Raw),
+    Timer(u64),
+    Workflow { interpreter: Option<String>, workflow: String, args: Raw },
+}
+
 /// What a kept need asks for.
 #[must_use]
 pub fn need_kind(text: &str) -> Option<NeedKind> {
-    let object: serde_json::Value = serde_json::from_str(text).ok()?;
-    let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().to_owned();
-    if let Some(answer) = object.get("answer") {
-        return Some(NeedKind::Answer {
-            audience: text(answer.get("audience")?),
-            prompt: text(answer.get("prompt")?),
-            schema: answer.get("schema")?.to_string(),
-        });
-    }
-    if let Some(tool) = object.get("tool") {
-        let (name, args) = (text(tool.get("tool")?), tool.get("args")?.to_string());
-        return Some(match tool.get("server").and_then(serde_json::Value::as_str) {
-            Some(server) => NeedKind::Tool { server: server.to_owned(), tool: name, args },
-            None => NeedKind::AgentTool { tool: name, args },
-        });
-    }
-    if let Some(at) = object.get("timer") {
-        return Some(NeedKind::Timer(at.as_u64()?));
-    }
-    if let Some(params) = object.get("completion") {
-        return Some(NeedKind::Completion(params.to_string()));
-    }
-    if let Some(servers) = object.get("tool-list") {
-        return Some(NeedKind::ToolList(servers.as_array()?.iter().map(text).collect()));
-    }
-    let called = object.get("workflow")?;
-    let interpreter = called.get("interpreter").and_then(serde_json::Value::as_str).map(str::to_owned);
-    Some(NeedKind::Workflow {
-        interpreter,
-        workflow: text(called.get("workflow")?),
-        args: called.get("args")?.to_string(),
+    let own = |raw: Raw| raw.get().to_owned();
+    Some(match serde_json::from_str(text).ok()? {
+        KeptNeed::Answer { audience, prompt, schema } => NeedKind::Answer { audience, prompt, schema: own(schema) },
+        KeptNeed::Tool { server: Some(server), tool, args } => NeedKind::Tool { server, tool, args: own(args) },
+        KeptNeed::Tool { server: None, tool, args } => NeedKind::AgentTool { tool, args: own(args) },
+        KeptNeed::ToolList(servers) => NeedKind::ToolList(servers),
+        KeptNeed::Completion(params) => NeedKind::Completion(own(params)),
+        KeptNeed::Timer(at) => NeedKind::Timer(at),
+        KeptNeed::Workflow { interpreter, workflow, args } => {
+            NeedKind::Workflow { interpreter, workflow, args: own(args) }
+        }
     })
 }
 
