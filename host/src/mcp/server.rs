@@ -144,11 +144,13 @@ impl Server {
         let bound = ask::bound(&caller.owner, tool, &args);
         let asker = self.asker(context);
         let host = &self.shared.host;
+        let turn = self.shared.gate.turn().await;
         let first = match ask::redeem(&self.shared.codec, &params, &bound) {
             None => host.call(&caller, tool, &args),
             Some(Ok(redeemed)) => redeem::redeemed(host, &caller, &redeemed),
             Some(Err(message)) => return Err(ErrorData::invalid_params(message, None)),
         };
+        drop(turn);
         let driven = match first {
             Ok(advanced) => host.drive(&caller, advanced, &asker).await,
             Err(fault) => Err(fault),
