@@ -3,8 +3,9 @@
 
 usage: figures.py [RELEASE_FOLDER] [--quick] [--only PART,..]     (default: target/release; `cargo build --release --workspace --bins` first)
 
-Parts: disk start stdio seal http inside length store memory peer. Server and generator share two pinned cores (taskset). For
-`peer` set PEER to the command of an mcptree server over stdio (`mcptree serve {trees}`): the same walk, one client.
+Parts: disk start stdio seal http inside length store memory large peer. Server and generator share two pinned cores (taskset). For
+`peer` set PEER to the command of an mcptree server over stdio (`mcptree serve {trees}`): the same walk, one client. For
+`large` set LARGE to a component of another dialect, with a folder `documents` beside it.
 """
 import json, os, subprocess, sys, tempfile, time
 
@@ -101,6 +102,36 @@ class Bench:
         p, address = self.server(self.wfhost, "serve", self.trees, "--http", "127.0.0.1:0", "--data", self.data("memory"))
         self.json(self.load, "http", address, 64, self.seconds, "ring"); row("peak memory, 64 clients over HTTP", f"{peak(p.pid)} MiB"); self.end(p)
 
+    def large(self):
+        """A server with a large interpreter beside a small one: until each has its tools, with and without native code in the cache."""
+        guest = os.environ.get("LARGE")
+        if not guest: return row("a large interpreter", "not named: set LARGE to a component")
+        large = [self.trees, os.path.join(os.path.dirname(guest), "documents"), "--plugin", "trees", "--plugin", guest]
+        for what, words in (("trees alone", [self.trees, "--plugin", "trees"]), (f"beside {os.path.getsize(guest) / 1e6:.1f} MB", large)):
+            cache = tempfile.mkdtemp(dir=self.folder)
+            for when in ("first", "second"):
+                until, most = self.until_tools(words, cache, self.data(f"large-{len(words)}"))
+                row(f"{when} start, {what}", f"initialize {until['hello']:.2f} s, tools of trees {until['tree_']:.2f} s" + (f", of the other {until['other']:.2f} s" if "other" in until else "") + f"; peak {most} MiB")
+
+    def until_tools(self, words, cache, data):
+        p = subprocess.Popen(self.pinned(self.wfhost, "serve", *words, "--data", data), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "XDG_CACHE_HOME": cache})
+        began, until, number, alone = time.perf_counter(), {}, 0, len(words) == 3
+        def ask(method, params):
+            nonlocal number; number += 1
+            p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"); p.stdin.flush()
+            while (message := json.loads(p.stdout.readline())).get("id") != number: pass
+            return message["result"]
+        ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}); until["hello"] = time.perf_counter() - began
+        p.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        while time.perf_counter() - began < 300:
+            names = [tool["name"] for tool in ask("tools/list", {})["tools"]]; now = time.perf_counter() - began
+            if any(name.startswith("tree_") for name in names): until.setdefault("tree_", now)
+            if any(not name.startswith("tree_") for name in names): until.setdefault("other", now)
+            if "tree_" in until and (alone or "other" in until): break
+            time.sleep(0.02)
+        most = peak(p.pid); p.stdin.close(); p.wait(60)
+        return until, most
+
     def peer(self):
         peer = os.environ.get("PEER")
         if not peer: return row("peer", "not installed: set PEER")
@@ -118,7 +149,7 @@ def main():
     words = sys.argv[1:]; quick = "--quick" in words; only = next((words[i + 1].split(",") for i, w in enumerate(words) if w == "--only"), None)
     release = next((w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] != "--only")), os.path.join(ROOT, "target/release"))
     bench = Bench(os.path.abspath(release), quick)
-    for part in ("disk", "start", "stdio", "seal", "http", "inside", "length", "store", "memory", "peer"):
+    for part in ("disk", "start", "stdio", "seal", "http", "inside", "length", "store", "memory", "large", "peer"):
         if only and part not in only: continue
         print(f"\n{part} (load of the machine before: {os.getloadavg()[0]:.2f})\n| what | measured |\n|---|---|", flush=True)
         getattr(bench, part)()
