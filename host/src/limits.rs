@@ -132,7 +132,7 @@ pub const SEAL_TIME: Duration = Duration::from_secs(3_600);
 /// Tool calls that are worked on at once; further ones wait in order of arrival.
 pub const TOOL_CALLS_AT_ONCE_MAX: usize = 256;
 /// Turns that are taken at once, each on a thread of its own; further ones wait in order of arrival.
-pub const TURNS_AT_ONCE_MAX: usize = 8;
+pub const TURNS_AT_ONCE_MAX: usize = 16;
 /// Bytes of an HTTP request's body.
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 /// How long an HTTP request's body may take to arrive.
