@@ -92,6 +92,10 @@ pub(super) fn load(folder: &Path, report: &mut Report) -> Vec<Case> {
             Ok(written) if written.calls.is_empty() && written.lint.is_none() && written.load_error.is_none() => {
                 report.find("case", name, "it has neither `calls` nor `lint` nor `load_error`", cure);
             }
+            Ok(written) if !["", "exact", "subset"].contains(&written.r#match.as_str()) => {
+                let reason = format!("`match` is `{}`, and can be `exact` or `subset`", written.r#match);
+                report.find("case", name, reason, cure);
+            }
             Ok(written) => {
                 let documents = written.documents.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
                 cases.push(Case { name, documents: documents.collect(), written });

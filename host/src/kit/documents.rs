@@ -33,9 +33,16 @@ pub(super) fn gather(folder: Option<&Path>, cases: &[Case], report: &mut Report)
 pub(super) fn check(plugin: &Plugin, documents: &[Document], report: &mut Report) -> Vec<Definition> {
     let mut definitions = Vec::new();
     let mut claimed = 0;
-    for document in documents.iter().filter(|document| could_own(&plugin.about, document)) {
+    for document in documents {
+        if !could_own(&plugin.about, document) {
+            passed_over(plugin, document, "it holds none of `marks`", report);
+            continue;
+        }
         let companions = match plugin.recognise(document) {
-            Ok(None) => continue,
+            Ok(None) => {
+                passed_over(plugin, document, "`recognise` does not take it", report);
+                continue;
+            }
             Ok(Some(globs)) => globs,
             Err(fault) => {
                 report.call_fault("trap", "recognise", &fault);
@@ -65,6 +72,14 @@ pub(super) fn check(plugin: &Plugin, documents: &[Document], report: &mut Report
         report.find("claims-none", "compile", reason, "give at least one document that is right");
     }
     definitions
+}
+
+/// A document that may well be meant for the plugin: its name says so.
+fn passed_over(plugin: &Plugin, document: &Document, why: &str, report: &mut Report) {
+    let name = document.path.rsplit('/').next().unwrap_or_default();
+    if plugin.about.files.iter().any(|glob| crate::catalogue::fits(glob, name)) {
+        report.left_out.push(format!("{}: its name fits `files`, but {why}", document.path));
+    }
 }
 
 /// Compiles twice: the same input must give the same answer and use the same fuel.

@@ -57,7 +57,12 @@ pub struct Report {
     pub left_out: Vec<String>,
     /// What was measured.
     pub figures: Figures,
+    /// What the plugin is being sent, in words: an author wants to send it again.
+    pub(super) sent: Option<String>,
 }
+
+/// Names in the backtrace of a plugin that asked for what lies outside.
+const OUTSIDE: [&str; 6] = ["wall_clock", "monotonic_clock", "get_random", "preopens", "SystemTime", "time::Instant"];
 
 impl Report {
     pub(super) fn of(plugin: &str, bytes: &[u8]) -> Self {
@@ -70,6 +75,7 @@ impl Report {
             findings: Vec::new(),
             left_out: Vec::new(),
             figures: Figures::default(),
+            sent: None,
         }
     }
 
@@ -82,6 +88,8 @@ impl Report {
         cure: impl Into<String>,
     ) {
         let (subject, reason, cure) = (subject.into(), reason.into(), cure.into());
+        let sent = self.sent.as_ref().map(|sent| format!("; it was sent {sent}"));
+        let reason = reason + &sent.unwrap_or_default();
         if !self.findings.iter().any(|f| f.code == code && f.subject == subject) {
             self.findings.push(Finding { code, subject, reason, cure });
         }
@@ -108,13 +116,17 @@ impl Report {
     /// A call that came to nothing. `trap` is the code for one that broke; one that hit a limit has its own.
     pub(super) fn call_fault(&mut self, trap: &'static str, subject: &str, fault: &CallFault) {
         let (code, cure) = match fault {
+            CallFault::Trap { reason, .. } if OUTSIDE.iter().any(|name| reason.contains(name)) => (
+                trap,
+                "it asked for a clock, random bytes or files, which are not there: use `event.at` and `event.seed`",
+            ),
             CallFault::Trap { .. } | CallFault::Answer { .. } => {
                 (trap, "answer with a refusal or a diagnostic; nothing that comes from outside may break a plugin")
             }
             CallFault::Time { .. }
             | CallFault::Instructions { .. }
             | CallFault::Memory { .. }
-            | CallFault::Output { .. } => ("limit", "do less in one call; `wit/README.md` names the limits"),
+            | CallFault::Output { .. } => ("limit", "do less in one call; `wfhost plugin inspect` prints the limits"),
         };
         self.find(code, subject, fault.to_string(), cure);
     }

@@ -33,16 +33,26 @@ pub(super) fn tools(plugin: &Plugin, definitions: &[Definition], report: &mut Re
         if !seen.insert(tool.name.as_str()) {
             report.find("tool-name", &tool.name, "two tools have this name", "give one of them another name");
         }
-        let is_object = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
-        if !is_object(&tool.input_schema) || !tool.output_schema.as_deref().is_none_or(is_object) {
-            let reason = "a schema of it is no JSON object";
-            report.find("tool-schema", &tool.name, reason, "write a JSON Schema of type object");
+        let schemas = [("input", Some(&tool.input_schema)), ("output", tool.output_schema.as_ref())];
+        for (which, schema) in schemas {
+            if let Some(wrong) = schema.and_then(|schema| no_object(schema)) {
+                let reason = format!("its {which} schema is no JSON object: {wrong}");
+                report.find("tool-schema", &tool.name, reason, "write a JSON Schema of type object");
+            }
         }
         if tool.description.trim().is_empty() {
             report.find("tool-schema", &tool.name, "it has no description", "say when to call it: a model reads that");
         }
     }
     tools
+}
+
+fn no_object(schema: &str) -> Option<String> {
+    match serde_json::from_str::<Value>(schema) {
+        Ok(Value::Object(_)) => None,
+        Ok(other) => Some(format!("it is `{}`", start(&other.to_string()))),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// The rules that a turn breaks. `moved`: its state is not the one before.
@@ -140,6 +150,6 @@ fn ill_formed(need: &Need) -> Option<String> {
 }
 
 /// The first characters of a text, on one line.
-fn start(text: &str) -> String {
+pub(super) fn start(text: &str) -> String {
     text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

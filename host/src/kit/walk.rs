@@ -10,6 +10,7 @@ use crate::plugin::contract::{
     Session, Source, Tool, Turn,
 };
 use crate::plugin::{CallFault, Plugin, spent};
+use crate::session::wire;
 
 /// Turns of one run.
 const TURNS_MAX: usize = 40;
@@ -52,6 +53,7 @@ fn nonsense(plugin: &Plugin, tools: &[Tool], ids: &[String], report: &mut Report
     for tool in tools.iter().map(|tool| tool.name.as_str()).chain([none]) {
         for args in NONSENSE {
             let call = Call { tool: tool.into(), args: args.into() };
+            report.sent = Some(format!("the arguments `{args}`"));
             match plugin.route(&call, ids) {
                 Ok(Ok(Action::Start(id))) if !ids.contains(&id) => {
                     let reason = format!("`{args}` starts `{id}`, which is no workflow that the caller may see");
@@ -63,6 +65,7 @@ fn nonsense(plugin: &Plugin, tools: &[Tool], ids: &[String], report: &mut Report
             }
         }
     }
+    report.sent = None;
 }
 
 struct Walk<'w> {
@@ -179,6 +182,12 @@ impl Walk<'_> {
 
     /// Status and trace, and that the state is JSON and nothing but JSON: written otherwise it means the same.
     fn look(&self, report: &mut Report) {
+        report.sent = Some(format!("the state `{}` and {} entries", turns::start(&self.state), self.kept.len()));
+        self.look_at_all(report);
+        report.sent = None;
+    }
+
+    fn look_at_all(&self, report: &mut Report) {
         let code = &self.definition.code;
         let status = match self.plugin.status(code, &self.session, &self.state) {
             Ok(status) => status,
@@ -209,10 +218,17 @@ impl Walk<'_> {
         let seq = u32::try_from(self.kept.len()).unwrap_or(0) + 1;
         let event = Event { input, source, at: NOW + u64::from(seq), seed: 42, seq };
         let what = if self.state.is_empty() { "start" } else { "answer" };
-        let first = self.ask(&event);
+        report.sent = Some(sent(&event, &self.state));
+        let went = self.twice(what, &event, report);
+        report.sent = None;
+        went
+    }
+
+    fn twice(&mut self, what: &str, event: &Event, report: &mut Report) -> Went {
+        let first = self.ask(event);
         let cost = spent();
         // A call that broke is not made again: it may have taken all the time it could get.
-        let again = if first.is_ok() { self.ask(&event) } else { first.clone() };
+        let again = if first.is_ok() { self.ask(event) } else { first.clone() };
         Report::dearest(&mut report.figures.call, cost);
         match (first, again) {
             (Ok(first), Ok(again)) => {
@@ -220,7 +236,7 @@ impl Walk<'_> {
                     let reason = "the same call, made twice, gives two answers";
                     report.find("not-pure", what, reason, "take nothing from outside the arguments");
                 }
-                self.take(first, &event, report)
+                self.take(first, event, report)
             }
             (Err(fault), _) | (_, Err(fault)) => {
                 report.call_fault("trap", what, &fault);
@@ -259,6 +275,22 @@ impl Walk<'_> {
         (self.state, self.open, self.over) = (turn.state, turn.requests, turn.outcome.is_some());
         if went_on { Went::Moved } else { Went::Refused }
     }
+}
+
+/// An event in words.
+fn sent(event: &Event, state: &str) -> String {
+    let what = match &event.input {
+        Input::Call(call) => format!("a call of `{}` with `{}`", call.tool, turns::start(&call.args)),
+        Input::Reply(Reply { request, value: Ok(value) }) => {
+            format!("the reply `{}` to `{request}`", turns::start(value))
+        }
+        Input::Reply(Reply { request, value: Err(failure) }) => {
+            format!("the failure `{}` of `{request}`", wire::mishap(failure.kind))
+        }
+        Input::Open(_) | Input::Recalled(_) => "an opening call".to_owned(),
+    };
+    let state = if state.is_empty() { String::new() } else { format!(", in the state `{}`", turns::start(state)) };
+    what + &state
 }
 
 /// A good reply to a request, and where it would come from. None: the agent's own tools give it.

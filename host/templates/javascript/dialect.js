@@ -12,6 +12,8 @@
 
 const SUFFIX = '.{{name}}.md';
 const text = (bytes) => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+// Columns count characters, and a JavaScript string counts some of them twice.
+const characters = (line) => line.length - (line.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g) ?? []).length;
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value));
 
 // --- documents: text to definition, or to findings with their place
@@ -38,7 +40,7 @@ function read(content) {
   let title = '';
   source.split('\n').forEach((raw, index) => {
     const line = raw.trimEnd();
-    const place = [index + 1, [...line].length];
+    const place = [index + 1, characters(line)];
     const found = item(line);
     if (line.startsWith('# ')) {
       if (title) diagnostics.push(error('second-title', 'a checklist has one title', 'make it a file of its own', ...place));

@@ -161,7 +161,7 @@ def request(one, number):
 
 
 def checked(at, session, number):
-    if not isinstance(number, int) or not 1 <= number <= len(at["items"]):
+    if type(number) is not int or not 1 <= number <= len(at["items"]):
         raise refusal("no-such-item", f"`item` is a number from 1 to {len(at['items'])}")
     one = at["items"][number - 1]
     if one["mark"] == "done":
