@@ -14,6 +14,8 @@ use crate::trouble::Trouble;
 pub(crate) struct State {
     /// When it began.
     pub(crate) started: u64,
+    /// How long it waited for other workflows, milliseconds: a person may take a day there.
+    pub(crate) apart: u64,
     /// Node runs so far.
     pub(crate) runs: u32,
     /// The node in hand, or at the end the one that ran last.
@@ -61,7 +63,7 @@ pub(crate) struct Open {
 impl State {
     /// A run that begins.
     pub(crate) fn new(entry: NodeNumber, started: u64) -> Self {
-        Self { started, runs: 0, at: entry, outputs: Vec::new(), waiting: None, end: None }
+        Self { started, apart: 0, runs: 0, at: entry, outputs: Vec::new(), waiting: None, end: None }
     }
 
     /// The latest output of a node.
@@ -91,6 +93,7 @@ impl State {
             ("at", self.at.into()),
             ("outputs", Value::List(outputs.collect())),
         ];
+        members.extend((self.apart > 0).then(|| ("apart", whole(self.apart))));
         members.extend(self.waiting.as_ref().map(|waiting| ("waiting", waiting.value())));
         members.extend(self.end.as_ref().map(|end| match end {
             Ok(result) => ("result", result.clone()),
@@ -113,6 +116,7 @@ impl State {
         };
         Ok(Self {
             started: long(&value, "started")?,
+            apart: if value.get("apart").is_some() { long(&value, "apart")? } else { 0 },
             runs: small(value.get("runs").ok_or(Broken)?)?,
             at: small(value.get("at").ok_or(Broken)?)?,
             outputs: outputs.collect::<Result<_, _>>()?,

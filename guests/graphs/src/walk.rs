@@ -11,7 +11,7 @@ use wfhost_guest::value::{Map, Value};
 use wfhost_jsonata::{Data, Moment};
 
 use crate::calls;
-use crate::code::{Code, Node, NodeNumber, Step};
+use crate::code::{Call, Callee, Code, Node, NodeNumber, Step};
 use crate::past::{Past, Shared};
 use crate::scope::{self, Scope};
 use crate::state::{State, Waiting, whole};
@@ -76,7 +76,7 @@ impl<'c> Walk<'c> {
             let message = format!("the tool has run {} nodes, as many as `maxNodeExecutions` allows", limits.runs);
             return Some(Trouble::new("limit_runs", message).with("limit", limits.runs));
         }
-        let elapsed = self.now.saturating_sub(self.state.started);
+        let elapsed = self.now.saturating_sub(self.state.started).saturating_sub(self.state.apart);
         if elapsed >= u64::from(limits.time_ms) {
             let message = format!("the tool has run for {elapsed} ms; `maxExecutionTimeMs` allows {}", limits.time_ms);
             return Some(Trouble::new("limit_time", message).with("limit", limits.time_ms));
@@ -189,6 +189,12 @@ impl<'c> Walk<'c> {
         self.state.runs += 1;
         self.state.keep(node.number, output);
         self.state.at = next;
+        if let (Some(waiting), Step::Call(Call { callee: Callee::Workflow { .. }, .. })) =
+            (&self.state.waiting, node.step)
+        {
+            let waited = self.now.saturating_sub(waiting.since);
+            self.state.apart = self.state.apart.saturating_add(waited);
+        }
         self.state.waiting = None;
         self.context = None;
     }
@@ -239,8 +245,8 @@ pub(crate) fn kind(step: Step<'_>) -> &'static str {
         Step::Switch { .. } => "switch",
         Step::Call(call) => match (call.items, call.callee) {
             (Some(_), _) => "foreach",
-            (None, crate::code::Callee::Upstream { .. }) => "mcp",
-            (None, crate::code::Callee::Workflow { .. }) => "call",
+            (None, Callee::Upstream { .. }) => "mcp",
+            (None, Callee::Workflow { .. }) => "call",
         },
     }
 }

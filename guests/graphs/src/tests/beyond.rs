@@ -1,6 +1,6 @@
 //! Error edges, retries, `foreach`, and calls of other tools and workflows.
 
-use super::{Script, check, fails, member};
+use super::{Script, call, check, document, fails, host, member};
 use wfhost_guest::model::Mishap;
 
 const ENTRY: &str = "- {id: entry, type: entry, next: a}\n";
@@ -81,4 +81,19 @@ fn another_workflow_is_a_node() {
     let mut world = Script::default().says("triage", r#"{"done":true}"#);
     check(&graph, r#"{"sev":2}"#, &mut world, r#"{"done":true}"#);
     assert_eq!(world.asked, [r#"triage {"sev":2}"#]);
+}
+
+#[test]
+fn the_time_of_another_workflow_is_not_the_runs() {
+    let graph = |call: &str| {
+        let nodes = format!("- {{id: entry, type: entry, next: a}}\n- {{id: a, {call}, args: {{}}, next: exit}}");
+        document(&nodes).replace("\ntools:", "\nexecutionLimits: {maxExecutionTimeMs: 1}\ntools:")
+    };
+    let told = |call_of: &str| {
+        let mut world =
+            Script::default().says("other", r#"{"structuredContent":{"done":true},"content":[],"done":true}"#);
+        call(&mut host(&graph(call_of)), "{}", &mut world).1
+    };
+    assert!(told("type: call, interpreter: trees, workflow: other").contains("\"done\":true"));
+    assert!(told("type: mcp, server: up, tool: other").contains("limit_time"));
 }
