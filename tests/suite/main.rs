@@ -17,6 +17,7 @@ mod audit;
 mod authoring;
 mod bad_stores;
 mod cli;
+mod composed;
 mod crash;
 mod dialects;
 mod flows;

@@ -22,7 +22,7 @@ use super::logs::{Level, LevelParams};
 use super::{authoring, convert, edge, model, redeem, views};
 use crate::limits::{CALLS_WAITING_MAX, TOOL_CALLS_AT_ONCE_MAX};
 use crate::observe::Called;
-use crate::session::{Caller, Driven, Fault, Host, OwnSessions};
+use crate::session::{Advanced, Caller, Driven, Fault, Host, OwnSessions};
 use crate::store::{Listed, Query};
 
 /// How long clients may keep the list of tools, milliseconds.
@@ -151,6 +151,8 @@ impl Server {
             Some(Err(message)) => return Err(ErrorData::invalid_params(message, None)),
         };
         drop(turn);
+        let begun =
+            first.as_ref().ok().and_then(|advanced| advanced.session).filter(|_| params.request_state.is_none());
         let driven = match first {
             Ok(advanced) => host.drive(&caller, advanced, &asker).await,
             Err(fault) => Err(fault),
@@ -162,6 +164,9 @@ impl Server {
                 // A client that checks results against a schema would take a text alone for a broken result.
                 let schema = tools.get(tool).is_some_and(|t| t.tool.output_schema.is_some());
                 driven.advanced.output.is_error |= driven.goes_on && schema;
+                if schema && driven.advanced.session != begun {
+                    self.mark_anothers(tool, &mut driven.advanced)?;
+                }
                 // A look at a session moves nothing, and who is told looks.
                 let moves = tools.get(tool).is_some_and(|t| !t.tool.read_only);
                 if let Some(session) = driven.advanced.session.filter(|_| moves) {
@@ -172,6 +177,35 @@ impl Server {
             Err(Fault::UnknownTool(name)) => Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None)),
             Err(fault) => Ok(stamped(convert::failed(&fault.to_string()), self, context).into()),
         }
+    }
+
+    /// A call gets the reply of the last session that it moved. That of another interpreter's does not fit this tool's schema,
+    /// and clients let only errors pass there.
+    fn mark_anothers(&self, tool: &str, advanced: &mut Advanced) -> Result<(), ErrorData> {
+        let (host, output) = (&self.shared.host, &mut advanced.output);
+        let catalogue = host.catalogue();
+        let owner = catalogue.tools.get(tool).and_then(|tool| catalogue.offered.get(tool.owner));
+        let head = advanced.session.map(|session| host.store().head(session)).transpose();
+        let head = head.map_err(|fault| ErrorData::internal_error(fault.to_string(), None))?.flatten();
+        if let (Some(owner), Some(head)) = (owner, head)
+            && owner.plugin.about.name != head.interpreter
+            && !output.is_error
+        {
+            let workflow = head.workflow;
+            let words = if head.outcome.is_some() {
+                format!(
+                    "This is no failure: with this step `{workflow}` has come to its end as well, and this is its result."
+                )
+            } else {
+                format!(
+                    "This is no failure: `{workflow}` is at work, and this is what it says. Do that with its own tools."
+                )
+            };
+            output.headline =
+                Some(output.headline.take().map_or_else(|| words.clone(), |more| format!("{words}\n{more}")));
+            output.is_error = true;
+        }
+        Ok(())
     }
 
     fn tell_called(&self, tool: &str, driven: &Result<Driven, Fault>, (began, at): (SystemTime, Instant)) {
