@@ -162,6 +162,62 @@ fn a_tool_that_two_plugins_offer_names_both() {
     assert!(told.contains("probe_start") && told.contains("`probe`") && told.contains("`prove`"), "{told}");
 }
 
+fn graph(server: &str, tool: &str, instructions: &str) -> String {
+    format!(
+        "version: \"1\"\nserver: {{name: {server}, version: \"2.{server}\", title: The {server}, instructions: {instructions}}}\n\
+         tools:\n  - name: {tool}\n    description: D\n    inputSchema: {{type: object}}\n    outputSchema: {{type: object}}\n    \
+         nodes:\n      - {{id: entry, type: entry, next: exit}}\n      - {{id: exit, type: exit}}\n"
+    )
+}
+
+#[test]
+fn a_document_cannot_take_a_plugins_own_tool_and_is_told_whose_it_is() {
+    let folder = folder(&[("tree.yaml", TREE), ("graph.yaml", &graph("g", "tree_start", "none"))]);
+    let told = findings(folder.path(), &[]);
+    assert!(told.contains("error[duplicate-tool]") && told.contains("--> all/graph.yaml"), "{told}");
+    assert!(told.contains("`tree_start`") && told.contains("one of `trees`"), "{told}");
+    assert!(told.contains("OK   all/tree.yaml"), "{told}");
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    let mut client = Client::start(command.args(["serve", "all"]), &json!({})).unwrap();
+    let started = client.structured("tree_start", &json!({"tree_id": "same"})).unwrap();
+    assert_eq!(started["instruction"], "One", "the trees' own tool is served: {started}");
+}
+
+#[test]
+fn two_documents_with_a_tool_of_one_name_are_told_both() {
+    let folder = folder(&[("a.yaml", &graph("a", "look", "x")), ("b.yaml", &graph("b", "look", "y"))]);
+    let told = findings(folder.path(), &[]);
+    assert!(told.contains("--> all/b.yaml") && told.contains("`all/a.yaml`") && told.contains("`look`"), "{told}");
+}
+
+#[test]
+fn a_documents_tool_with_a_name_that_authors_need_is_told() {
+    let folder = folder(&[("a.yaml", &graph("a", "document_run", "x"))]);
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    let said = std::fs::File::create(folder.path().join("said")).unwrap();
+    let client = Client::start(command.args(["serve", "all", "--authoring"]).stderr(said), &json!({})).unwrap();
+    client.close().unwrap();
+    let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
+    assert!(said.contains("`document_run`") && said.contains("--authoring"), "{said}");
+}
+
+#[test]
+fn several_documents_keep_their_names_and_instructions() {
+    let (a, b) = (graph("alpha", "look", "Look twice."), graph("beta", "see", "See once."));
+    let folder = folder(&[("a.yaml", &a), ("b.yaml", &b), ("tree.yaml", TREE)]);
+    let mut command = program_in(Path::new(PROGRAM), folder.path());
+    let client = Client::start(command.args(["serve", "all", "--name", "tools of mine"]), &json!({})).unwrap();
+    assert_eq!(client.initialized["serverInfo"]["name"], "tools of mine", "there is one server");
+    let said = client.initialized["instructions"].as_str().unwrap();
+    for part in [
+        "## alpha 2.alpha: The alpha\nTools: look.\n\nLook twice.",
+        "## beta 2.beta: The beta\nTools: see.\n\nSee once.",
+    ] {
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+    assert!(said.contains("tree_answer"), "the other dialect has its say as well: {said}");
+}
+
 #[test]
 fn a_document_that_two_plugins_claim_names_both() {
     let folder = folder(&[("a.probe", "probe a")]);

@@ -9,7 +9,7 @@ use super::definition::Definition;
 use super::finding::{Clash, Finding};
 use super::folder::{self, FileFault, Found, fits};
 use super::plugins::{Chosen, Plugins};
-use crate::limits::TOOL_NAME_CHARS_MAX;
+use super::publish::TAKEN;
 use crate::plugin::{Plugin, contract};
 use crate::session::model::Digest;
 
@@ -40,7 +40,8 @@ impl File {
     /// Without what only its neighbours of that time were a reason for: such a finding shows no bytes of the file.
     fn as_it_was_read(&self) -> Self {
         let mut file = self.clone();
-        file.findings.retain(|f| f.diagnostic.code != REPEATED || !f.bytes.is_empty());
+        let by_neighbours = |f: &Finding| [REPEATED, TAKEN].contains(&f.diagnostic.code.as_str()) && f.bytes.is_empty();
+        file.findings.retain(|f| !by_neighbours(f));
         file
     }
 }
@@ -174,39 +175,6 @@ impl Catalogue {
             }
         }
         self.publish();
-    }
-
-    fn publish(&mut self) {
-        for owner in 0..self.offered.len() {
-            let Some(offered) = self.offered.get(owner) else { continue };
-            let plugin = Arc::clone(&offered.plugin);
-            match plugin.tools(&offered.workflows) {
-                Ok(tools) => tools.into_iter().for_each(|tool| self.publish_tool(tool, owner, &plugin)),
-                Err(fault) => self.clashes.push(Clash {
-                    name: "tools".into(),
-                    first: String::new(),
-                    second: plugin.about.name.clone(),
-                    reason: Some(fault.to_string()),
-                }),
-            }
-        }
-    }
-
-    fn publish_tool(&mut self, tool: contract::Tool, owner: usize, plugin: &Plugin) {
-        let second = plugin.about.name.clone();
-        let fits = (1..=TOOL_NAME_CHARS_MAX).contains(&tool.name.len())
-            && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-        if !fits {
-            let reason = Some(format!("names are 1 to {TOOL_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -"));
-            self.clashes.push(Clash { name: tool.name, first: String::new(), second, reason });
-            return;
-        }
-        if let Some(other) = self.tools.get(&tool.name) {
-            let first = self.offered.get(other.owner).map(|o| o.plugin.about.name.clone()).unwrap_or_default();
-            self.clashes.push(Clash { name: tool.name, first, second, reason: None });
-            return;
-        }
-        self.tools.insert(tool.name.clone(), Tool { tool, owner });
     }
 }
 
@@ -431,7 +399,7 @@ fn companion_finding(shown: &str, diagnostic: contract::Diagnostic, bundle: &con
     }
 }
 
-fn finding(file: &str, diagnostic: contract::Diagnostic, bytes: &[u8]) -> Finding {
+pub(super) fn finding(file: &str, diagnostic: contract::Diagnostic, bytes: &[u8]) -> Finding {
     Finding { file: file.to_owned(), diagnostic, bytes: bytes.into() }
 }
 
@@ -449,7 +417,7 @@ fn repeated(file: &str, id: &str, first: &str) -> Finding {
     finding(file, host_error(REPEATED, message, Some("give one of them another id".into())), &[])
 }
 
-fn host_error(code: &str, message: String, help: Option<String>) -> contract::Diagnostic {
+pub(super) fn host_error(code: &str, message: String, help: Option<String>) -> contract::Diagnostic {
     contract::Diagnostic {
         severity: contract::Severity::Error,
         code: code.into(),

@@ -7,6 +7,7 @@ mod finding;
 mod folder;
 mod load;
 mod plugins;
+mod publish;
 mod watch;
 
 pub use definition::{Definition, DefinitionFault};

@@ -111,6 +111,7 @@ impl Serve {
         let server = Server::new(Arc::clone(&host), options);
         let ending = CancellationToken::new();
         end_on_signals(&ending);
+        tell_hidden(&server);
         watch(&server, places)?;
         tend(Arc::clone(&host));
         let metrics = watching.metrics(&host);
@@ -176,6 +177,14 @@ fn tell(catalogue: &Catalogue) {
 
 /// Reads the documents again whenever they change, and tells the clients.
 fn watch(server: &Server, mut watch: Watch) -> Result<()> {
+fn tell_hidden(server: &Server) {
+    for name in server.hidden() {
+        let why =
+            "with `--authoring` that is the name of a tool of this server's own; give the document's tool another one";
+        print::note(print::plain(&format!("error: the tool `{name}` of a document is not served: {why}")));
+    }
+}
+
     #[cfg(unix)]
     {
         let waker = watch.waker();
@@ -199,6 +208,7 @@ fn watch(server: &Server, mut watch: Watch) -> Result<()> {
                     tell(&after);
                     handle.block_on(server.tell_changed());
                 }
+                    tell_hidden(&server);
                 Err(fault) => {
                     print::note(print::plain(&format!("the documents were not read again: {fault}")));
                 }

@@ -1,6 +1,7 @@
 //! What a client is told of this server before it calls: tools and instructions. Made once for each catalogue: the wire asks
 //! for both with every single HTTP request.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::Tool;
@@ -8,7 +9,7 @@ use rmcp::model::Tool;
 use super::{authoring, convert};
 use crate::catalogue::Catalogue;
 
-/// Workflows whose own instructions are looked at: a client reads these texts before it does anything.
+/// Instructions of documents that are told: a client reads these texts before it does anything.
 const INSTRUCTIONS_MAX: usize = 1_000;
 
 /// Tools and instructions of one catalogue.
@@ -56,12 +57,10 @@ fn instructions(catalogue: &Catalogue) -> String {
          for the status. A refused answer changes nothing and says what is expected.",
         titles.join("; ")
     );
-    // Most documents of a dialect have the same to say.
-    let mut said: Vec<&str> = Vec::new();
-    let definitions = catalogue.files.iter().flat_map(|f| &f.definitions);
-    for more in definitions.filter_map(|d| d.instructions.as_deref()).take(INSTRUCTIONS_MAX) {
-        if !said.contains(&more) {
-            said.push(more);
+    // Most documents of a dialect have the same to say, and most workflows of a document.
+    let mut said: HashSet<&str> = HashSet::new();
+    for more in catalogue.files.iter().flat_map(|f| &f.definitions).filter_map(|d| d.instructions.as_deref()) {
+        if said.len() < INSTRUCTIONS_MAX && said.insert(more) {
             text.push_str("\n\n");
             text.push_str(more);
         }

@@ -243,6 +243,14 @@ impl Server {
         asked.map(CallToolResponse::from).map_err(|e| ErrorData::internal_error(e.to_string(), None))
     }
 
+    /// Tools of documents that are not served, because a tool of this server's own has the name.
+    #[must_use]
+    pub fn hidden(&self) -> Vec<String> {
+        let catalogue = self.shared.host.catalogue();
+        let own = self.authors().map(|()| authoring::tools()).unwrap_or_default();
+        own.into_iter().map(|tool| tool.name).filter(|name| catalogue.tools.contains_key(name)).collect()
+    }
+
     fn listing(&self) -> Arc<Listing> {
         self.shared.listings.of(self.shared.host.catalogue(), self.shared.options.authoring)
     }

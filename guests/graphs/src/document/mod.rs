@@ -30,6 +30,9 @@ use place::Lines;
 /// Files beside a document that declare upstream servers for it.
 pub(crate) const COMPANIONS: [&str; 3] = ["mcp.json", ".mcp.json", "*.mcp.json"];
 
+/// LIMIT: tools that a document's instructions name.
+const NAMED_MAX: usize = 50;
+
 /// Whether a document is a graph: a mapping that has two of `version`, `server`, `mcpServers` and `tools`, among them `server` or
 /// `tools`. One that is no YAML is ours by the look of its lines.
 pub(crate) fn is_graph(bytes: &[u8]) -> bool {
@@ -125,7 +128,7 @@ fn definition(document: &Document, tool: &ToolDef, servers: Vec<Server>) -> Defi
         graph: draw::graph(tool),
         views: Vec::new(),
         servers,
-        instructions: document.instructions.as_ref().map(|text| format!("{}: {text}", document.title)),
+        instructions: Some(instructions(document)),
         sessions: Keeping { shared: false, idle_seconds: None, limit: None },
         code: code::write(document, tool),
     }
@@ -133,6 +136,24 @@ fn definition(document: &Document, tool: &ToolDef, servers: Vec<Server>) -> Defi
 
 /// What the tool's listing needs.
 fn extra(document: &Document, tool: &ToolDef) -> String {
+/// Whose tools these are, and what the document says of them: it is one among others on its host, and keeps its name here.
+fn instructions(document: &Document) -> String {
+    let Document { server, version, title, .. } = document;
+    let mut names: Vec<&str> = Vec::new();
+    for tool in &document.tools {
+        if !names.contains(&tool.name.text.as_str()) {
+            names.push(&tool.name.text);
+        }
+    }
+    let more = names.len().saturating_sub(NAMED_MAX);
+    names.truncate(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let title = if title == server { String::new() } else { format!(": {title}") };
+    let text = document.instructions.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let text = text.map(|text| format!("\n\n{text}")).unwrap_or_default();
+    format!("## {server} {version}{title}\nTools: {}{more}.{text}", names.join(", "))
+}
+
     let hints = tool.hints;
     let calls =
         tool.nodes.iter().any(|node| matches!(node.kind, model::Kind::Call { .. } | model::Kind::Foreach { .. }));
