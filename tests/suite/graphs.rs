@@ -1,5 +1,4 @@
-//! Graphs through the program: calls side by side over a stand-in upstream, a kill in the middle, calls at once, and expressions
-//! that do not end.
+//! Graphs through the program: calls side by side over a stand-in upstream, a kill in the middle, calls at once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -55,14 +54,6 @@ tools:
     nodes:
       - {id: entry, type: entry, next: ask}
       - {id: ask, type: mcp, server: up, tool: echo, args: {mine: {expr: $.entry.n}}, next: exit}
-      - {id: exit, type: exit}
-  - name: endless
-    description: d
-    inputSchema: {type: object}
-    outputSchema: {type: object}
-    nodes:
-      - {id: entry, type: entry, next: n}
-      - {id: n, type: transform, transform: {expr: '($f := function($n){$f($n + 1)}; $f(1))'}, next: exit}
       - {id: exit, type: exit}
 "#;
 
@@ -167,21 +158,4 @@ fn calls_at_once_get_their_own_replies() {
         let want = if n.is_multiple_of(2) { json!({"mine": n}) } else { json!({"n": n * 2}) };
         assert_eq!(got, want, "call {n}");
     }
-}
-
-#[test]
-fn an_expression_without_end_costs_its_own_call() {
-    let folder = folder();
-    let mut client = client(&folder);
-    let endless = client.ask("tools/call", &json!({"name": "endless", "arguments": {}})).unwrap();
-    let ping = client.ask("ping", &json!({})).unwrap();
-    let mut came = Vec::new();
-    while came.len() < 2 {
-        let message = client.receive(Duration::from_secs(60)).unwrap();
-        came.extend(message["id"].as_u64().map(|id| (id, message.to_string())));
-    }
-    assert_eq!((came[0].0, came[1].0), (ping, endless), "the ping is answered meanwhile");
-    assert_eq!(client.structured("double", &json!({"n": 4})).unwrap(), json!({"n": 8}));
-    let said = came[1].1.clone();
-    assert!(said.contains("graphs") && (said.contains("instructions") || said.contains("ms")), "{said}");
 }

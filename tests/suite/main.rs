@@ -21,6 +21,7 @@ mod composed;
 mod crash;
 mod dialects;
 mod flows;
+mod endless;
 mod forks;
 mod graphs;
 mod interop;
