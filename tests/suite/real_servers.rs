@@ -9,7 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use wfhost_tests::client::Client;
 use wfhost_tests::http::HttpServer;
+use wfhost_tests::served::program_in;
 use wfhost_tests::upstream::{Bench, calls};
 
 use crate::PROGRAM;
@@ -103,6 +105,62 @@ fn the_reference_servers_are_called_over_standard_input_and_output() {
     let output = bench.command(&["tools", "--mcp", "mcp.json"]).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && shown.contains("files: ") && shown.contains("read-only"), "{shown}");
+}
+
+/// The sample of the graphs, with the server's program as it is installed here.
+#[test]
+fn a_graph_counts_files_through_the_reference_server() {
+    let Some(folder) = installed("node") else { return };
+    let work = tempfile::tempdir().unwrap();
+    let data = work.path().join("data-of-mine");
+    for name in ["one/a.txt", "one/b.txt", "one/deeper/c.txt", "two/d.txt", "none/"] {
+        let path = data.join(name);
+        std::fs::create_dir_all(if name.ends_with('/') { &path } else { path.parent().unwrap() }).unwrap();
+        if !name.ends_with('/') {
+            std::fs::write(path, name).unwrap();
+        }
+    }
+    let sample = include_str!("../../guests/graphs/samples/files.yaml");
+    let own = [r#"args: [-y, "@modelcontextprotocol/server-filesystem", .]"#, "command: npx"];
+    assert!(own.iter().all(|line| sample.contains(line)), "the sample has changed");
+    let document = sample
+        .replace(own[0], &format!("args: {}", json!([script(&folder, "filesystem"), data])))
+        .replace(own[1], &format!("command: {}", json!(node(&folder))));
+    std::fs::write(work.path().join("files.yaml"), document).unwrap();
+    let mut command = program_in(PROGRAM.as_ref(), work.path());
+    let mut client = Client::start(command.args(["serve", "files.yaml"]), &json!({})).unwrap();
+    let at = |name: &str| data.join(name).display().to_string();
+    assert_eq!(client.structured("count_files", &json!({"path": at("one")})).unwrap(), json!({"count": 2}));
+    assert_eq!(client.structured("count_files", &json!({"path": at("none")})).unwrap(), json!({"count": 0}));
+    // What the server refuses is tried again as the document asks, and then takes the error edge. The caller is not kept waiting
+    // for the pauses.
+    let outside = client.tool("count_files", &json!({"path": "/etc"})).unwrap();
+    let told: Value = serde_json::from_str(text(&outside)).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let result = loop {
+        let status = client.structured("graph_status", &json!({"run_id": told["run_id"]})).unwrap();
+        if status["state"] != "working" {
+            break status["result"].clone();
+        }
+        assert!(Instant::now() < until, "{status}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(result["count"] == 0 && result["why"].as_str().unwrap().contains("/etc"), "{result}");
+    let all = client.structured("count_all", &json!({"paths": [at("one"), at("two"), at("none")]})).unwrap();
+    assert_eq!(all, json!({"counts": [2, 1, 0], "sum": 3}));
+    let runs = client.structured("graph_runs", &json!({"unfinished": false})).unwrap();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 3 + 1 + 3, "each call is a run: {runs}");
+    let counted = runs["runs"].as_array().unwrap().last().unwrap()["run_id"].clone();
+    let trace = client.structured("graph_trace", &json!({"run_id": counted})).unwrap();
+    let listed = &trace["trace"][1];
+    assert_eq!((&listed["node"], &listed["kind"], &listed["next"]), (&json!("list"), &json!("mcp"), &json!("count")));
+    assert!(listed["output"].to_string().contains("[FILE] a.txt"), "{listed}");
+    client.close().unwrap();
+    let again = ["verify", "replay"].map(|word| {
+        let mut command = program_in(PROGRAM.as_ref(), work.path());
+        command.arg(word).args(counted.as_str()).output().unwrap()
+    });
+    assert!(again.iter().all(|output| output.status.success()), "{again:?}");
 }
 
 #[test]
