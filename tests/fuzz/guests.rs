@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wfhost_guest::Dialect;
-use wfhost_guest::model::{Document, Interpreter};
-use wfhost_guest::native::{Alone, Host};
+use wfhost_guest::model::{Document, Event, Failure, Input, Interpreter, Journal, Memory, Mishap, Reply, Source};
+use wfhost_guest::native::{Alone, Held, Host};
 use wfhost_tests::corpus::{self, Act};
 
 use super::Target;
@@ -18,6 +18,8 @@ pub(crate) fn targets() -> Vec<Maker> {
     let mut all = Vec::new();
     all.extend(of::<wfhost_trees::Trees>("mcptree", wfhost_trees::interpreter()));
     all.extend(of::<wfhost_guides::Guides>("guidepost", wfhost_guides::interpreter()));
+    all.extend(of::<wfhost_graphs::Graphs>("mcpgraph", wfhost_graphs::interpreter()));
+    all.extend(of::<wfhost_machines::Machines>("machines", wfhost_machines::interpreter()));
     all
 }
 
@@ -29,7 +31,8 @@ fn of<D: Dialect + 'static>(dialect: &'static str, interpreter: Interpreter) -> 
         run: Box::new(move |input| document::<D>(&path, input)),
     };
     let states = move || {
-        let walks = walks(dialect);
+        let walks = walks(dialect).into_iter();
+        let walks: Vec<Walk> = walks.filter(|walk| walk.0.iter().all(|(_, text)| ends(text))).collect();
         let corpus = walks.iter().filter_map(|walk| state::<D>(walk)).collect();
         let mut number = 0;
         Target {
@@ -96,6 +99,12 @@ fn state<D: Dialect>(walk: &Walk) -> Option<Vec<u8>> {
     host.sessions.values().next().map(|held| held.state.clone().into_bytes())
 }
 
+/// Whether no expression of a document goes on until a host stops it: natively nobody does.
+fn ends(document: &[u8]) -> bool {
+    let has = |word: &[u8]| document.windows(word.len()).any(|part| part == word);
+    !has(b"function($") && !has(b"$pad")
+}
+
 /// The same calls on a session whose state is another.
 fn with_state<D: Dialect>(walk: &Walk, input: &[u8]) {
     // The host keeps states as JSON texts and gives no others.
@@ -111,4 +120,22 @@ fn with_state<D: Dialect>(walk: &Walk, input: &[u8]) {
         // Whatever it answers, in order or with a fault.
         drop(host.call(&tool.clone(), &args.clone(), &mut Alone));
     }
+    for held in host.sessions.values_mut() {
+        text.clone_into(&mut held.state);
+        replied::<D>(held);
+    }
+}
+
+/// What the session waits for comes, well or not, and somebody looks.
+fn replied<D: Dialect>(held: &Held) {
+    let values = [
+        Ok(r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"a":[1,"x",null]}"#.to_owned()),
+        Err(Failure { kind: Mishap::Failed, message: "no".to_owned(), detail: None }),
+    ];
+    for (request, value) in held.requests.iter().flat_map(|request| values.iter().map(move |value| (request, value))) {
+        let input = Input::Reply(Reply { request: request.id.clone(), value: value.clone() });
+        let event = Event { input, source: Source::Upstream, at: held.session.started + 5, seed: 1, seq: 2 };
+        drop(D::answer(held.at(), &Memory { total: 0, items: Vec::new() }, event));
+    }
+    drop((D::status(held.at()), D::trace(held.at(), &Journal { total: 0, entries: Vec::new() })));
 }

@@ -1,10 +1,11 @@
 //! Whatever bytes come, nothing panics and nothing takes long: documents of every interpreter, states of their sessions,
-//! stored records and journal lines, messages at the edge of the server. On stable Rust, without instrumentation: inputs
-//! are made from recorded cases by a small mutator.
+//! expressions and their data, stored records and journal lines, messages at the edge of the server. On stable Rust, without
+//! instrumentation: inputs are made from recorded cases by a small mutator.
 //!
-//! `WFHOST_FUZZ_SECONDS=60 cargo test -p wfhost-tests --test fuzz -- documents` runs some targets for a minute each. Without
-//! it they are left out, and named as ignored. `WFHOST_FUZZ_SEED=N` makes the same inputs again. What is found is kept beside the
-//! test programs, and its path told.
+//! `cargo test` runs each target for two seconds, always with the same inputs in the same order.
+//! `WFHOST_FUZZ_SECONDS=60 cargo test -p wfhost-tests --test fuzz -- documents` runs some targets for a minute each, with other
+//! inputs every time; `WFHOST_FUZZ_SEED=N` makes the same ones again. What is found is kept beside the test programs, and its
+//! path told.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +18,7 @@
 
 mod edge;
 mod guests;
+mod languages;
 mod mutate;
 mod records;
 
@@ -31,6 +33,8 @@ use wfhost::session::model::Digest;
 
 /// How long one input may take, of a program that was built to be tested and not to be fast.
 const ONE_INPUT: Duration = Duration::from_secs(20);
+/// How long a target runs unless somebody says otherwise, seconds.
+const SHORT: u64 = 2;
 /// The stack of a thread that runs a target: a server's threads have no more.
 const STACK: usize = 2 << 20;
 
@@ -50,13 +54,12 @@ fn number(name: &str) -> Option<u64> {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Each has the time to itself, as far as there are cores.
+    // Each has a core to itself, but for one more: those at the edge wait for their server most of the time.
     arguments.test_threads =
-        arguments.test_threads.or(Some(std::thread::available_parallelism().map_or(2, usize::from)));
-    let left_out = number("WFHOST_FUZZ_SECONDS").is_none();
-    let makers = guests::targets().into_iter().chain(records::targets()).chain(edge::targets());
-    let trials =
-        makers.map(|(name, make)| Trial::test(name, move || fuzz(make())).with_ignored_flag(left_out)).collect();
+        arguments.test_threads.or(Some(std::thread::available_parallelism().map_or(2, usize::from) + 1));
+    let makers = guests::targets().into_iter().chain(languages::targets()).chain(records::targets());
+    let makers = makers.chain(edge::targets());
+    let trials = makers.map(|(name, make)| Trial::test(name, move || fuzz(make()))).collect();
     // A panic is what is looked for: it is told by the target, once.
     std::panic::set_hook(Box::new(|_| {}));
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -68,8 +71,10 @@ fn fuzz(target: Target) -> Result<(), Failed> {
 }
 
 fn run(mut target: Target) -> Result<(), Failed> {
-    let seed = number("WFHOST_FUZZ_SEED").unwrap_or_else(|| u64::from(std::process::id()));
-    let until = Instant::now() + Duration::from_secs(number("WFHOST_FUZZ_SECONDS").unwrap_or(1));
+    let seconds = number("WFHOST_FUZZ_SECONDS");
+    let by_chance = || seconds.map_or(1, |_| u64::from(std::process::id()));
+    let seed = number("WFHOST_FUZZ_SEED").unwrap_or_else(by_chance);
+    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(SHORT));
     assert!(!target.corpus.is_empty(), "{} has nothing to begin with", target.name);
     let mut mutator = Mutator::new(seed, target.corpus.clone());
     let mut tried = 0u64;
