@@ -19,6 +19,7 @@ mod bad_stores;
 mod cli;
 mod composed;
 mod crash;
+mod declared;
 mod dialects;
 mod flows;
 mod endless;

@@ -1,5 +1,5 @@
-//! What upstream servers offered when an author asked for a check against them: a companion that the host makes, and that is
-//! there at no other time.
+//! What the host lays beside a document about upstream servers: which ones its operator has, if any; and what servers offered, if
+//! an author asked for a check against that.
 
 use crate::json;
 use crate::model::Bundle;
@@ -9,6 +9,18 @@ use crate::value::Value;
 /// The companion's path. It holds what a `tool-list` request gives: `{SERVER: {"tools": [..]} or {"failure": {..}}}`. No file of
 /// a folder has a slash in its path.
 pub const PATH: &str = "upstream/tool-list.json";
+
+/// The path of the other companion: the names of servers that a document may use without declaring them, a JSON list.
+pub const SERVERS: &str = "upstream/servers.json";
+
+/// The servers that a document may use without declaring them.
+#[must_use]
+pub fn servers(bundle: &Bundle) -> Vec<String> {
+    let companion = bundle.companions.iter().find(|companion| companion.path == SERVERS);
+    let text = companion.and_then(|companion| std::str::from_utf8(&companion.bytes).ok());
+    let names = text.and_then(|text| json::read(text).ok()).unwrap_or_default();
+    names.as_list().unwrap_or_default().iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
 
 /// The offers.
 #[derive(Debug)]
@@ -60,5 +72,8 @@ mod tests {
         assert_eq!(help("bare", "zzz").as_deref(), Some("it has none"));
         assert_eq!((help("gone", "x"), help("other", "x")), (None, None));
         assert!(Offers::of(&Bundle { main: document("a.yaml", ""), companions: Vec::new() }).is_none());
+        assert_eq!(servers(&bundle), Vec::<String>::new());
+        let bundle = Bundle { main: document("a.yaml", ""), companions: vec![document(SERVERS, r#"["fs", 1]"#)] };
+        assert_eq!(servers(&bundle), ["fs"]);
     }
 }

@@ -16,6 +16,11 @@ use crate::session::model::Digest;
 /// The finding about an id that another document has already.
 const REPEATED: &str = "duplicate-id";
 
+/// Companions that are no files but the host's own word lie under this; no file of a folder has a slash in its path.
+const BY_HOST: &str = "upstream/";
+/// The companion that names the operator's upstream servers: a JSON list of texts.
+const SERVERS: &str = "upstream/servers.json";
+
 /// A document and what became of it.
 #[derive(Debug, Clone)]
 pub struct File {
@@ -314,6 +319,7 @@ impl Reader<'_> {
         };
         let mut companions = self.companions(&claimed.document.path, globs);
         companions.extend((self.beside)(&claimed.shown));
+        companions.extend(self.servers());
         let bundle = contract::Bundle { main: claimed.document.clone(), companions };
         let digest = digest(plugin, &bundle);
         let mut file = match self.known(&claimed.shown, digest) {
@@ -331,6 +337,12 @@ impl Reader<'_> {
         }
         let found = folder::read(self.folder, &wanted).unwrap_or_default();
         found.into_iter().filter_map(|f| Some(contract::Document { path: f.path, bytes: f.bytes.ok()? })).collect()
+    }
+
+    fn servers(&self) -> Option<contract::Document> {
+        let names = &self.plugins.servers;
+        let bytes = serde_json::to_vec(names).ok().filter(|_| !names.is_empty())?;
+        Some(contract::Document { path: SERVERS.into(), bytes })
     }
 
     fn known(&self, shown: &str, digest: Digest) -> Option<&File> {
@@ -369,8 +381,9 @@ fn compile(plugin: &Arc<Plugin>, shown: &str, bundle: &contract::Bundle, digest:
         Ok(compiled) => compiled,
         Err(error) => return fault(error.to_string()),
     };
+    // What the host itself lays beside a document is none of its sources: the procedure is the same without it.
     let sources: Vec<(String, Digest)> = std::iter::once(&bundle.main)
-        .chain(&bundle.companions)
+        .chain(bundle.companions.iter().filter(|companion| !companion.path.starts_with(BY_HOST)))
         .map(|d| (d.path.clone(), Digest::of(&d.bytes)))
         .collect();
     let definitions: Result<Vec<_>, _> =

@@ -43,12 +43,14 @@ pub struct Plugins {
     runtime: Arc<Runtime>,
     /// In the order in which documents are offered to them.
     pub chosen: Vec<Chosen>,
+    /// Upstream servers that documents may use without declaring them, by name.
+    pub servers: Vec<String>,
 }
 
 impl Plugins {
     /// The plugins that are named, by path or as a built-in; all built-in ones if none is.
     pub fn choose(runtime: &Arc<Runtime>, named: &[String]) -> Result<Self, LoadFault> {
-        let mut plugins = Self { runtime: Arc::clone(runtime), chosen: Vec::new() };
+        let mut plugins = Self { runtime: Arc::clone(runtime), chosen: Vec::new(), servers: Vec::new() };
         if named.is_empty() {
             plugins.chosen = builtins().iter().map(Chosen::builtin).collect::<Result<_, _>>()?;
         }
@@ -74,7 +76,7 @@ impl Plugins {
     pub fn choose_ready(runtime: &Arc<Runtime>, named: &[String]) -> Result<(Self, Vec<String>), LoadFault> {
         let (slow, ready): (Vec<String>, Vec<String>) = named.iter().cloned().partition(|name| is_slow(runtime, name));
         if ready.is_empty() && !slow.is_empty() {
-            return Ok((Self { runtime: Arc::clone(runtime), chosen: Vec::new() }, slow));
+            return Ok((Self { runtime: Arc::clone(runtime), chosen: Vec::new(), servers: Vec::new() }, slow));
         }
         Ok((Self::choose(runtime, &ready)?, slow))
     }
@@ -82,7 +84,14 @@ impl Plugins {
     /// This one plugin, loaded already.
     #[must_use]
     pub fn of(runtime: &Arc<Runtime>, plugin: &Arc<Plugin>) -> Self {
-        Self { runtime: Arc::clone(runtime), chosen: vec![Chosen::of(Arc::clone(plugin))] }
+        let chosen = vec![Chosen::of(Arc::clone(plugin))];
+        Self { runtime: Arc::clone(runtime), chosen, servers: Vec::new() }
+    }
+
+    /// With upstream servers that documents may use without declaring them.
+    #[must_use]
+    pub fn with_servers(self, servers: Vec<String>) -> Self {
+        Self { servers, ..self }
     }
 
     fn one(&self, name: &str) -> Result<Chosen, LoadFault> {

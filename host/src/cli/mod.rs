@@ -121,6 +121,9 @@ pub(crate) struct Documents {
     /// Which plugins may run, and what each may use.
     #[arg(long, value_name = "FILE", env = "WFHOST_POLICY")]
     policy: Option<PathBuf>,
+    /// The operator's own upstream servers, by name: documents may use them.
+    #[arg(skip)]
+    servers: Vec<String>,
 }
 
 /// Where sessions are kept.

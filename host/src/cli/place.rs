@@ -97,7 +97,7 @@ impl Documents {
     /// The plugins that were named, or all built-in ones.
     pub(crate) fn plugins(&self, cache: Option<PathBuf>) -> Result<Plugins> {
         let runtime = runtime_under(cache, self.policy.as_deref())?;
-        Ok(Plugins::choose(&runtime, &self.plugins)?)
+        self.all_plugins(&runtime)
     }
 
     /// A host that serves at once what it can, and the names of the plugins that take seconds to be made ready.
@@ -108,12 +108,18 @@ impl Documents {
         options: HostOptions,
     ) -> Result<(Host, Vec<String>)> {
         let (plugins, slow) = Plugins::choose_ready(&runtime_under(cache, self.policy.as_deref())?, &self.plugins)?;
+        let plugins = plugins.with_servers(self.servers.clone());
         Ok((Host::new(store, Arc::new(System), (plugins, self.places.clone()), options)?, slow))
     }
 
     /// All plugins that were named, the slow ones with them.
     pub(crate) fn all_plugins(&self, runtime: &Arc<Runtime>) -> Result<Plugins> {
-        Ok(Plugins::choose(runtime, &self.plugins)?)
+        Ok(Plugins::choose(runtime, &self.plugins)?.with_servers(self.servers.clone()))
+    }
+
+    /// With the operator's own upstream servers, by name.
+    pub(crate) fn with_servers(self, servers: Vec<String>) -> Self {
+        Self { servers, ..self }
     }
 
     /// A host over the documents, in this store.

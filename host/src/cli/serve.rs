@@ -63,10 +63,12 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> Result<ExitCode> {
+    pub(super) fn run(mut self) -> Result<ExitCode> {
+        self.documents = self.documents.with_servers(self.upstreams.names()?);
         // Before the first reading, so that no change falls between the two.
         let places = Watch::new(self.documents.places());
-        let hub = self.upstreams.hub(if self.http.is_some() { Reached::OverHttp } else { Reached::Locally })?;
+        let by_others = self.http.is_some() || self.authoring;
+        let hub = self.upstreams.hub(if by_others { Reached::ByOthers } else { Reached::Locally })?;
         let (host, slow) = self.host(Arc::clone(&hub))?;
         let host = Arc::new(host);
         let catalogue = host.catalogue();
@@ -109,9 +111,9 @@ impl Serve {
         let channel = if self.http.is_some() { "http" } else { "stdio" };
         let options = ServerOptions { name: self.name, channel, elicit: !self.no_elicit, authoring: self.authoring };
         let server = Server::new(Arc::clone(&host), options);
+        tell_hidden(&server);
         let ending = CancellationToken::new();
         end_on_signals(&ending);
-        tell_hidden(&server);
         watch(&server, places)?;
         tend(Arc::clone(&host));
         let metrics = watching.metrics(&host);
@@ -175,8 +177,6 @@ fn tell(catalogue: &Catalogue) {
     }
 }
 
-/// Reads the documents again whenever they change, and tells the clients.
-fn watch(server: &Server, mut watch: Watch) -> Result<()> {
 fn tell_hidden(server: &Server) {
     for name in server.hidden() {
         let why =
@@ -185,6 +185,8 @@ fn tell_hidden(server: &Server) {
     }
 }
 
+/// Reads the documents again whenever they change, and tells the clients.
+fn watch(server: &Server, mut watch: Watch) -> Result<()> {
     #[cfg(unix)]
     {
         let waker = watch.waker();
@@ -206,9 +208,9 @@ fn tell_hidden(server: &Server) {
                 Ok(after) => {
                     print::note("the documents have changed");
                     tell(&after);
+                    tell_hidden(&server);
                     handle.block_on(server.tell_changed());
                 }
-                    tell_hidden(&server);
                 Err(fault) => {
                     print::note(print::plain(&format!("the documents were not read again: {fault}")));
                 }

@@ -9,14 +9,21 @@ use clap::Args;
 use super::print;
 use crate::upstream::{File, Hub, HubOptions, Spawn};
 
-/// Upstream MCP servers.
+/// The operator's own upstream MCP servers.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Upstreams {
+pub(crate) struct Own {
     /// A file of upstream MCP servers (`{"mcpServers": {..}}`, as clients have it), and of tools bound to them.
     #[arg(long = "mcp", value_name = "FILE", env = "WFHOST_MCP")]
     file: Option<PathBuf>,
+}
+
+/// Upstream MCP servers.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Upstreams {
+    #[command(flatten)]
+    own: Own,
     /// Let documents start programs as their servers: any, or these alone. Without it they may when a local user serves
-    /// them over standard input and output, and may not over HTTP.
+    /// them over standard input and output; over HTTP, or where clients write documents, they may not.
     #[arg(long, value_name = "PROGRAM,..", num_args = 0..=1, require_equals = true, default_missing_value = "*",
         value_delimiter = ',')]
     allow_spawn: Option<Vec<String>>,
@@ -27,21 +34,28 @@ pub(crate) struct Upstreams {
 pub(crate) enum Reached {
     /// The local user, who named the documents.
     Locally,
-    /// Whoever reaches its address.
-    OverHttp,
+    /// Whoever reaches its address, or may write its documents.
+    ByOthers,
+}
+
+impl Own {
+    /// The names of these servers.
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        Ok(self.read()?.servers.into_keys().collect())
+    }
+
+    fn read(&self) -> Result<File> {
+        let Some(path) = &self.file else { return Ok(File::default()) };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("the file of upstream servers `{}` cannot be read", path.display()))?;
+        File::read(&text).with_context(|| format!("the file of upstream servers `{}`", path.display()))
+    }
 }
 
 impl Upstreams {
     /// The hub; nothing is started yet.
     pub(crate) fn hub(&self, reached: Reached) -> Result<Arc<Hub>> {
-        let file = match &self.file {
-            None => File::default(),
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("the file of upstream servers `{}` cannot be read", path.display()))?;
-                File::read(&text).with_context(|| format!("the file of upstream servers `{}`", path.display()))?
-            }
-        };
+        let file = self.own.read()?;
         for (name, spec) in &file.servers {
             if !spec.unknown.is_empty() {
                 let keys = spec.unknown.join("`, `");
@@ -54,6 +68,11 @@ impl Upstreams {
             environment: Arc::new(|name| std::env::var(name).ok()),
             notice: Arc::new(|line| print::note(print::plain(line))),
         })))
+    }
+
+    /// The names of the operator's own servers.
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        self.own.names()
     }
 
     fn spawn(&self, reached: Reached) -> Spawn {

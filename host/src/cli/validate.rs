@@ -31,7 +31,8 @@ pub(super) struct Validate {
 }
 
 impl Validate {
-    pub(super) fn run(self) -> Result<ExitCode> {
+    pub(super) fn run(mut self) -> Result<ExitCode> {
+        self.documents = self.documents.with_servers(self.upstreams.names()?);
         let plugins = self.documents.plugins(place::cache())?;
         let (read, faults) = place::survey(&plugins, self.documents.places())?;
         let (catalogue, unavailable) = if self.online {

@@ -78,7 +78,8 @@ impl Work {
             Self::Run => (
                 "Try a document",
                 "Runs tool calls of a document that is not saved, in memory, one after the other, and returns each result and the \
-                 history entry by entry. Nothing is kept. No upstream server is reached; requests to one end as unavailable.",
+                 history entry by entry. Nothing is kept, and so nothing outside is touched: a call of an upstream server's tool comes to nothing, \
+                 as unavailable. Save the document to have it made.",
             ),
             Self::Read => (
                 "Read a document",

@@ -12,8 +12,57 @@ use crate::plugin::contract::{Failure, Mishap, Server};
 /// The upstream servers that a document declares.
 pub type Declared = Arc<[Server]>;
 
-/// Where parts go that are told while a call runs, JSON texts.
-pub type Told = UnboundedSender<String>;
+/// What is heard of a call while it runs.
+#[derive(Debug)]
+pub enum Heard {
+    /// A part to tell whoever waits, JSON text.
+    Part(String),
+    /// A question of the server's.
+    Question(Question),
+}
+
+/// What a server asks the person for whom it is called, in the midst of the call.
+#[derive(Debug)]
+pub struct Question {
+    /// The session that called.
+    pub session: SessionId,
+    /// The request that the call carries out.
+    pub request: String,
+    /// What is asked.
+    pub prompt: String,
+    /// JSON Schema of the answer, JSON text.
+    pub schema: String,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<Answered>,
+}
+
+/// Where one call tells what is heard of it.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The session that called.
+    pub session: SessionId,
+    /// The request that the call carries out.
+    pub request: String,
+    /// Whoever waits for it.
+    pub heard: UnboundedSender<Heard>,
+}
+
+impl Told {
+    /// Tells a part. Nobody may listen any more.
+    pub fn tell(&self, part: String) {
+        let _ = self.heard.unbounded_send(Heard::Part(part));
+    }
+
+    /// Puts a question to the person behind the call.
+    pub async fn ask(&self, prompt: String, schema: String) -> Answered {
+        let (answer, answered) = oneshot::channel();
+        let question = Question { session: self.session, request: self.request.clone(), prompt, schema, answer };
+        match self.heard.unbounded_send(Heard::Question(question)) {
+            Ok(()) => answered.await.unwrap_or(Answered::Cannot),
+            Err(_) => Answered::Cannot,
+        }
+    }
+}
 
 /// A call of an upstream server's tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +89,23 @@ pub trait Outside: Send + Sync + Debug {
     fn repeatable(&self, declared: &Declared, server: String, tool: String) -> BoxFuture<'static, bool>;
 }
 
-/// A host without upstream servers.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+/// A host that reaches no upstream server, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody(pub &'static str);
+
+impl Nobody {
+    /// It has none.
+    pub const THERE: Self = Self("this host has no upstream servers");
+    /// What it does is not kept, so nothing outside may be touched for it.
+    pub const TRIED: Self = Self(
+        "a document that is only tried reaches no upstream server, for nothing of a trial is kept: save it and call its \
+         tool, or try it with `wfhost run`",
+    );
+
+    fn without(self, server: &str) -> Failure {
+        unavailable(&format!("there is no `{server}` here: {}", self.0))
+    }
+}
 
 impl Outside for Nobody {
     fn bound(&self, _tool: &str) -> Option<(String, String)> {
@@ -50,16 +113,15 @@ impl Outside for Nobody {
     }
 
     fn refuses(&self, _declared: &Declared, server: &str, _tool: &str) -> Option<Failure> {
-        Some(unavailable(&format!("this host has no upstream servers, so none named `{server}`")))
+        Some(self.without(server))
     }
 
     fn call(&self, _declared: &Declared, call: ToolCall, _told: Told) -> BoxFuture<'static, Result<String, Failure>> {
-        let message = format!("this host has no upstream servers, so none named `{}`", call.server);
-        Box::pin(std::future::ready(Err(unavailable(&message))))
+        Box::pin(std::future::ready(Err(self.without(&call.server))))
     }
 
     fn list(&self, _declared: &Declared, servers: Vec<String>) -> BoxFuture<'static, String> {
-        let failure = serde_json::json!({"kind": "unavailable", "message": "this host has no upstream servers"});
+        let failure = serde_json::json!({"kind": "unavailable", "message": self.0});
         let of = |name: String| (name, serde_json::json!({ "failure": failure }));
         let all: serde_json::Map<_, _> = servers.into_iter().map(of).collect();
         Box::pin(std::future::ready(serde_json::Value::Object(all).to_string()))

@@ -21,7 +21,7 @@ use crate::tools;
 pub(super) struct Scene<'a> {
     /// The document as it was written.
     pub(super) lines: &'a Lines<'a>,
-    /// Servers that a companion declares.
+    /// Servers that a companion declares, or that the operator has.
     pub(super) servers: &'a [String],
     /// What the servers offer, if an author has asked for a check against them.
     pub(super) offers: Option<&'a Offers>,
@@ -291,7 +291,8 @@ fn targets(node: &NodeDef, (document, scene, tool): (&Document, &Scene<'_>, &Too
                     node.id.text, tool.name.text, server.text
                 );
                 let help = did_you_mean(&server.text, known.iter().copied()).unwrap_or_else(|| {
-                    "declare it under `mcpServers`, or in a file `mcp.json` beside this document".to_owned()
+                    "declare it under `mcpServers`, in a file `mcp.json` beside this document, or in the operator's `--mcp` file"
+                        .to_owned()
                 });
                 findings.tell(diagnostic::error("graph-unknown-server", message).help(help), server.span);
             }

@@ -55,13 +55,15 @@ pub(crate) fn compile(bundle: &Bundle) -> Compiled {
     let loaded = yaml::load(bytes, Rules::JS_YAML);
     let mut findings = Findings { told: loaded.findings, subject: None };
     let mut beside = Vec::new();
-    for companion in bundle.companions.iter().filter(|companion| companion.path != offers::PATH) {
+    let by_host = |path: &str| [offers::PATH, offers::SERVERS].contains(&path);
+    for companion in bundle.companions.iter().filter(|companion| !by_host(&companion.path)) {
         beside.extend(companion_servers(&companion.bytes, &companion.path, &mut findings.told));
     }
     let lines = Lines::of(bytes);
     let document = loaded.root.and_then(|root| read(&root, &mut findings));
     if let Some(document) = &document {
-        let names: Vec<String> = beside.iter().map(|(name, _)| name.clone()).collect();
+        let named = beside.iter().map(|(name, _)| name.clone());
+        let names: Vec<String> = named.chain(offers::servers(bundle)).collect();
         let offers = Offers::of(bundle);
         check::all(document, &Scene { lines: &lines, servers: &names, offers: offers.as_ref() }, &mut findings);
     }
@@ -134,8 +136,6 @@ fn definition(document: &Document, tool: &ToolDef, servers: Vec<Server>) -> Defi
     }
 }
 
-/// What the tool's listing needs.
-fn extra(document: &Document, tool: &ToolDef) -> String {
 /// Whose tools these are, and what the document says of them: it is one among others on its host, and keeps its name here.
 fn instructions(document: &Document) -> String {
     let Document { server, version, title, .. } = document;
@@ -154,6 +154,8 @@ fn instructions(document: &Document) -> String {
     format!("## {server} {version}{title}\nTools: {}{more}.{text}", names.join(", "))
 }
 
+/// What the tool's listing needs.
+fn extra(document: &Document, tool: &ToolDef) -> String {
     let hints = tool.hints;
     let calls =
         tool.nodes.iter().any(|node| matches!(node.kind, model::Kind::Call { .. } | model::Kind::Foreach { .. }));

@@ -66,6 +66,7 @@ impl Run {
             places: vec![self.document.clone()],
             plugins: self.plugins.clone(),
             policy: std::env::var_os("WFHOST_POLICY").map(PathBuf::from),
+            servers: self.upstreams.names()?,
         };
         let hub = self.upstreams.hub(Reached::Locally)?;
         let host = documents.host(store::open_ephemeral()?, place::cache(), HostOptions::default())?;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 pub(super) use file::text;
 
+use super::upstreams::Own;
 use super::{Documents, code, place, print};
 use crate::catalogue::{Catalogue, Definition, WALK_SUFFIX};
 use crate::plugin::Plugin;
@@ -33,6 +34,8 @@ Exit codes: 0 every walk comes out as it is written, 1 one does not, or there is
 pub(super) struct Test {
     #[command(flatten)]
     documents: Documents,
+    #[command(flatten)]
+    upstreams: Own,
     /// Write what comes now into the walks that come out otherwise.
     #[arg(long)]
     bless: bool,
@@ -65,7 +68,8 @@ struct Case {
 }
 
 impl Test {
-    pub(super) fn run(self) -> Result<ExitCode> {
+    pub(super) fn run(mut self) -> Result<ExitCode> {
+        self.documents = self.documents.with_servers(self.upstreams.names()?);
         let plugins = self.documents.plugins(place::cache())?;
         let catalogue = Catalogue::load(&plugins, self.documents.places(), None)?;
         place::findings(&catalogue).iter().for_each(print::note);
