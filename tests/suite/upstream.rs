@@ -396,20 +396,20 @@ fn what_servers_offer_is_listed_without_a_session() {
     assert!(!output.status.success(), "one of them is not there");
     let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
     let up = listed["servers"].as_array().unwrap().iter().find(|s| s["server"] == "up").unwrap();
-    assert_eq!(up["tools"].as_array().unwrap().len(), 11);
+    assert_eq!(up["tools"].as_array().unwrap().len(), 12);
     let crash = up["tools"].as_array().unwrap().iter().find(|t| t["tool"]["name"] == "crash").unwrap();
     assert_eq!(crash["allowed"], false);
     assert!(crash["tool"]["inputSchema"]["properties"]["text"].is_object(), "schemas are whole");
     let shown = bench.command(&["tools", "--mcp", "mcp.json"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("up: 11 tools (2025-11-25") && shown.contains("echo(text?, ms?)"), "{shown}");
+    assert!(shown.contains("up: 12 tools (2025-11-25") && shown.contains("echo(text?, ms?)"), "{shown}");
     assert!(shown.contains("gone: unavailable: the server `gone`: the program `/nowhere` was not found"), "{shown}");
     // And a session that asks for it gets the same.
     let mut client = bench.client().unwrap();
     let state =
         client.structured("probe_do", &json!({"do": "list", "tools_of": ["up", "gone"]})).unwrap()["state"].clone();
     let got = &state["got"]["list"];
-    assert_eq!(got["up"]["tools"].as_array().unwrap().len(), 10, "what is denied is not offered");
+    assert_eq!(got["up"]["tools"].as_array().unwrap().len(), 11, "what is denied is not offered");
     assert_eq!(got["gone"]["failure"]["kind"], "unavailable");
 }
 

@@ -1,6 +1,7 @@
 //! Requests that the host itself carries out: which ones they are, how they begin, and what becomes of those that a host which
 //! is gone has left behind.
 
+use futures::channel::mpsc::UnboundedSender;
 use futures::future::BoxFuture;
 
 use super::caller::Caller;
@@ -9,7 +10,7 @@ use super::flights::Flight;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
 use super::model::{Head, OpenRequest, Sent, SessionId, Standing};
-use super::outside::{Declared, Told, ToolCall};
+use super::outside::{Declared, Heard, Told, ToolCall};
 use super::turn::Draft;
 use super::wire::{self, NeedKind};
 use crate::limits::WORKFLOW_DEPTH_MAX;
@@ -69,13 +70,14 @@ impl Host {
         &self,
         session: SessionId,
         request: &OpenRequest,
-        told: &Told,
+        heard: &UnboundedSender<Heard>,
     ) -> Result<Option<Flight>, Fault> {
         if !matches!(request.standing, Standing::Sent(_)) {
             return Ok(None);
         }
         let Some(head) = self.store.head(session)? else { return Ok(None) };
         let declared = self.pinned(&head)?.definition.servers.clone();
+        let told = Told { session, request: request.id.clone(), heard: heard.clone() };
         let Some(work) = self.work(&declared, request, told) else { return Ok(None) };
         Ok(self.flights.begin(session, request.clone(), work))
     }
@@ -84,7 +86,7 @@ impl Host {
         &self,
         declared: &Declared,
         request: &OpenRequest,
-        told: &Told,
+        told: Told,
     ) -> Option<BoxFuture<'static, Result<String, Failure>>> {
         let outside = self.outside.as_ref()?;
         let need = wire::need_kind(&request.need)?;
@@ -92,7 +94,7 @@ impl Host {
             let listing = outside.list(declared, servers);
             return Some(Box::pin(async move { Ok(listing.await) }));
         }
-        Some(outside.call(declared, tool_call(outside.as_ref(), need)?, told.clone()))
+        Some(outside.call(declared, tool_call(outside.as_ref(), need)?, told))
     }
 
     /// Requests that nobody carries out any more, of a host that is gone or of none: taken over where that can do no harm.

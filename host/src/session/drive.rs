@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
-use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{Either, select};
 use futures::stream::{self, FuturesUnordered};
 
@@ -17,7 +17,8 @@ use super::fault::Fault;
 use super::flights::{Flight, Landed};
 use super::host::Host;
 use super::line::NoteRow;
-use super::outside::Told;
+use super::outside::Heard;
+use super::questions;
 use super::timers::{Timers, is_timer};
 use super::wire;
 use crate::limits::{FORM_TIME, REPLIES_PER_CALL_MAX, ROUNDS_PER_CALL_MAX};
@@ -76,7 +77,7 @@ struct Drive<'h> {
     flying: FuturesUnordered<Flight>,
     keys: Vec<(SessionId, String)>,
     timers: Timers,
-    told: (Told, UnboundedReceiver<String>),
+    told: (UnboundedSender<Heard>, UnboundedReceiver<Heard>),
     no_model: bool,
     overtaken: bool,
     asked: u32,
@@ -91,10 +92,10 @@ enum Carried {
     Later(Vec<Ask>),
 }
 
-/// What the drive heard first.
-enum Heard {
+/// What came first.
+enum Came {
     Landed(Landed),
-    Told(String),
+    Told(Heard),
     Due,
     GivenUp,
     TimeIsUp,
@@ -193,12 +194,15 @@ impl<'h> Drive<'h> {
                 break;
             }
             match self.hear(effects).await {
-                Heard::Landed(landed) => self.landed(landed, effects).await?,
-                Heard::Told(part) => effects.tell(&[part]).await,
-                Heard::Due => self.timers.ended(self.host),
-                Heard::GivenUp => return self.give_up(effects).await,
-                Heard::TimeIsUp if self.flying.is_empty() => break,
-                Heard::TimeIsUp => return Ok(self.working()),
+                Came::Landed(landed) => self.landed(landed, effects).await?,
+                Came::Told(Heard::Part(part)) => effects.tell(&[part]).await,
+                Came::Told(Heard::Question(question)) => {
+                    questions::put((self.host, &self.caller), question, (effects, self.time_for_a_form())).await?;
+                }
+                Came::Due => self.timers.ended(self.host),
+                Came::GivenUp => return self.give_up(effects).await,
+                Came::TimeIsUp if self.flying.is_empty() => break,
+                Came::TimeIsUp => return Ok(self.working()),
             }
         }
         self.done(Vec::new())
@@ -235,8 +239,7 @@ impl<'h> Drive<'h> {
         effects: &E,
     ) -> Result<Option<Vec<Ask>>, Fault> {
         let asked = Instant::now();
-        let left = self.until.map_or(FORM_TIME, |until| until.saturating_duration_since(asked));
-        let time = FORM_TIME.min(left);
+        let time = self.time_for_a_form();
         // Nobody is asked who could not answer any more: the question stays open.
         if time.is_zero() || self.asked >= ROUNDS_PER_CALL_MAX {
             return Ok(Some(Vec::new()));
@@ -283,23 +286,28 @@ impl<'h> Drive<'h> {
         Ok(())
     }
 
-    async fn hear<E: Effects>(&mut self, effects: &E) -> Heard {
+    fn time_for_a_form(&self) -> Duration {
+        let left = self.until.map_or(FORM_TIME, |until| until.saturating_duration_since(Instant::now()));
+        FORM_TIME.min(left)
+    }
+
+    async fn hear<E: Effects>(&mut self, effects: &E) -> Came {
         let left = self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         let next = self.timers.next(self.host.clock.now());
         let (time, then) = match next {
-            Some(next) if next < left => (next, Heard::Due),
-            Some(_) | None => (left, Heard::TimeIsUp),
+            Some(next) if next < left => (next, Came::Due),
+            Some(_) | None => (left, Came::TimeIsUp),
         };
         let (given_up, time_is_up) = (pin!(effects.given_up()), pin!(effects.pause(time)));
         let ends = select(given_up, time_is_up);
         let mut landing = stream::select(&mut self.flying, &mut self.timers.running);
         let news = select(landing.next(), self.told.1.next());
         match select(news, ends).await {
-            Either::Left((Either::Left((Some(landed), _)), _)) => Heard::Landed(landed),
-            Either::Left((Either::Right((Some(part), _)), _)) => Heard::Told(part),
-            Either::Left(_) => Heard::TimeIsUp,
+            Either::Left((Either::Left((Some(landed), _)), _)) => Came::Landed(landed),
+            Either::Left((Either::Right((Some(heard), _)), _)) => Came::Told(heard),
+            Either::Left(_) => Came::TimeIsUp,
             Either::Right((Either::Right(_), _)) => then,
-            Either::Right((Either::Left(_), _)) => Heard::GivenUp,
+            Either::Right((Either::Left(_), _)) => Came::GivenUp,
         }
     }
 

@@ -24,6 +24,7 @@ pub mod outside;
 mod past;
 pub mod patch;
 mod prune;
+mod questions;
 mod read;
 mod replay;
 mod rerun;

@@ -5,8 +5,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::channel::mpsc::UnboundedSender;
+use futures::channel::oneshot;
 use futures::future::BoxFuture;
 
+use super::effects::Answered;
+use super::model::SessionId;
 use crate::plugin::contract::{Failure, Mishap, Server};
 
 /// The upstream servers that a document declares.

@@ -7,6 +7,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use rmcp::{ErrorData, RoleClient};
 
+use super::bearer::is_not_let_in;
 use super::connect::chain;
 use super::handler::Handler;
 use super::process::Tail;
@@ -108,6 +109,10 @@ impl Line {
                 let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
                 let message = format!("`{name}` ended while `{tool}` ran, so nobody knows whether it was done{said}");
                 failure(Mishap::Lost, message)
+            }
+            error if is_not_let_in(error) => {
+                let message = format!("`{name}` does not let this host in, so `{tool}` was not done: {}", chain(error));
+                failure(Mishap::Unavailable, message)
             }
             // It was not sent, or not as far as anyone knows.
             other => failure(Mishap::Lost, format!("`{tool}` of `{name}`: {}", chain(other))),

@@ -10,11 +10,13 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 
 use super::Environment;
-use super::config::{Auth, Reach};
+use super::bearer::{Authorized, Bearer};
+use super::config::Reach;
 use super::expand::Filled;
 use super::handler::Handler;
 use super::process::{self, Program, Tail};
-use super::{sse, token};
+use super::secret::Secrets;
+use super::sse;
 use crate::limits::UPSTREAM_RESULT_BYTES_MAX;
 use crate::web;
 
@@ -34,25 +36,24 @@ pub(super) async fn connect(filled: &Filled, environment: &Environment) -> Resul
     match &filled.reach {
         Reach::Program { command, args, env, cwd } => {
             let program = Program { command, args, env, cwd: cwd.as_deref() };
-            by_program(&program, environment).await
+            by_program(&program, &filled.secrets, environment).await
         }
         Reach::Web { url, headers, legacy } => {
-            let bearer = match &filled.auth {
-                None => None,
-                Some(Auth::Bearer(token)) => Some(token.clone()),
-                Some(oauth @ Auth::ClientCredentials { .. }) => Some(token::fetch(oauth, url).await?),
-            };
-            let handler = Handler::default();
+            let bearer = Bearer::new(filled.auth.clone(), url, filled.secrets.clone());
+            // What cannot be had at all is told in its own words.
+            bearer.token().await?;
+            let handler = Handler::new(filled.secrets.clone());
+            let headers = header_map(headers)?;
             let service = if *legacy {
-                let transport = sse::open(url, &with_bearer(headers, bearer.as_deref())?).await?;
+                let transport = sse::open(url, headers.into_iter().collect(), bearer).await?;
                 greet(handler.clone(), transport, ClientLifecycleMode::Initialize).await
             } else {
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-                config.auth_header = bearer;
-                config.custom_headers = header_map(headers)?.into_iter().collect();
+                config.custom_headers = headers.into_iter().collect();
                 config.max_json_response_size = UPSTREAM_RESULT_BYTES_MAX;
                 config.max_sse_event_size = UPSTREAM_RESULT_BYTES_MAX;
-                let transport = StreamableHttpClientTransport::with_client(web::streaming()?, config);
+                let client = Authorized { client: web::streaming()?, bearer };
+                let transport = StreamableHttpClientTransport::with_client(client, config);
                 greet(handler.clone(), transport, either_era()).await
             };
             Ok(Connection { service: service.map_err(|e| words(&e))?, handler, tail: Tail::default() })
@@ -61,12 +62,12 @@ pub(super) async fn connect(filled: &Filled, environment: &Environment) -> Resul
 }
 
 /// A program is greeted as most are, and once more in the stateless era's way if it does not know that.
-async fn by_program(program: &Program<'_>, environment: &Environment) -> Result<Connection, String> {
+async fn by_program(program: &Program<'_>, secrets: &Secrets, environment: &Environment) -> Result<Connection, String> {
     let inherited = |name: &str| environment(name);
     let mut mode = ClientLifecycleMode::Initialize;
     loop {
         let (transport, tail) = process::start(program, &inherited)?;
-        let handler = Handler::default();
+        let handler = Handler::new(secrets.clone());
         match greet(handler.clone(), transport, mode.clone()).await {
             Ok(service) => return Ok(Connection { service, handler, tail }),
             Err(ClientInitializeError::JsonRpcError(_)) if mode == ClientLifecycleMode::Initialize => {
@@ -130,12 +131,4 @@ fn header_map(headers: &BTreeMap<String, String>) -> Result<Vec<(HeaderName, Hea
         Ok((name, value))
     };
     headers.iter().map(one).collect()
-}
-
-fn with_bearer(headers: &BTreeMap<String, String>, bearer: Option<&str>) -> Result<http::HeaderMap, String> {
-    let mut headers = headers.clone();
-    if let Some(token) = bearer {
-        headers.insert("Authorization".into(), format!("Bearer {token}"));
-    }
-    Ok(header_map(&headers)?.into_iter().collect())
 }

@@ -16,9 +16,8 @@ pub(super) struct Filled {
 
 /// Fills in an entry. The fault names the variable and the text that it is missing from, never a value.
 pub(super) fn fill(reach: &Reach, auth: Option<&Auth>, environment: &Environment) -> Result<Filled, String> {
-    let mut secrets = Secrets::default();
-    let mut text =
-        |what: &str, text: &str| expand(text, environment, &mut secrets).map_err(|f| format!("{f} in `{what}`"));
+    let secrets = Secrets::default();
+    let mut text = |what: &str, text: &str| expand(text, environment, &secrets).map_err(|f| format!("{f} in `{what}`"));
     let reach = match reach {
         Reach::Program { command, args, env, cwd } => Reach::Program {
             command: text("command", command)?,
@@ -51,7 +50,7 @@ fn all(
     texts.iter().map(|(name, value)| Ok((name.clone(), text(&format!("{what}.{name}"), value)?))).collect()
 }
 
-fn expand(text: &str, environment: &Environment, secrets: &mut Secrets) -> Result<String, String> {
+fn expand(text: &str, environment: &Environment, secrets: &Secrets) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         out.push_str(before);
@@ -90,8 +89,8 @@ mod tests {
             "EMPTY" => Some(String::new()),
             _ => None,
         });
-        let mut secrets = Secrets::default();
-        let mut go = |text: &str| expand(text, &environment, &mut secrets);
+        let secrets = Secrets::default();
+        let go = |text: &str| expand(text, &environment, &secrets);
         assert_eq!(go("Bearer ${TOKEN}!").unwrap(), "Bearer s3cr3t-value!");
         assert_eq!(go("${NONE:-a}${EMPTY:-b}${EMPTY}").unwrap(), "ab");
         assert_eq!(go("$HOME stays, so does $").unwrap(), "$HOME stays, so does $");

@@ -1,14 +1,19 @@
-//! What an upstream server says of its own accord: progress goes to the call that it belongs to, a changed list of tools is
-//! read again.
+//! What an upstream server says of its own accord: progress goes to the call that it belongs to, a question to the person behind
+//! it, and a changed list of tools is read again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion};
-use rmcp::service::NotificationContext;
-use rmcp::{ClientHandler, RoleClient};
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, ErrorData, RoleClient};
 
+use super::secret::Secrets;
+use crate::session::Answered;
 use crate::session::outside::Told;
 
 /// One connection's ear.
@@ -16,9 +21,22 @@ use crate::session::outside::Told;
 pub(super) struct Handler {
     calls: Arc<Mutex<HashMap<ProgressToken, Told>>>,
     changed: Arc<AtomicBool>,
+    secrets: Secrets,
 }
 
 impl Handler {
+    /// What it passes on holds none of these.
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// The one call that is out. With several nobody can tell whose matter a question is: the protocol does not say.
+    fn only(&self) -> Option<Told> {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = calls.values();
+        all.next().filter(|_| all.next().is_none()).cloned()
+    }
+
     /// From now on progress under this token goes there.
     pub(super) fn follow(&self, token: ProgressToken, told: Told) -> Followed {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone(), told);
@@ -49,6 +67,8 @@ impl ClientHandler for Handler {
         let mut info = ClientConfig::default();
         info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         info.client_info = Implementation::new("wfhost", env!("CARGO_PKG_VERSION"));
+        info.capabilities.elicitation =
+            Some(ElicitationCapability::new().with_form(FormElicitationCapability::default()));
         info
     }
 
@@ -58,9 +78,32 @@ impl ClientHandler for Handler {
             let part = serde_json::json!({
                 "progress": params.progress, "total": params.total, "message": params.message,
             });
-            // Nobody may listen any more.
-            let _ = told.unbounded_send(part.to_string());
+            told.tell(self.secrets.hide(&part.to_string()));
         }
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let declined = ElicitResult::new(ElicitationAction::Decline);
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            return Ok(declined);
+        };
+        let (Some(told), Ok(schema)) = (self.only(), serde_json::to_string(&requested_schema)) else {
+            return Ok(declined);
+        };
+        let answered = told.ask(self.secrets.hide(&message), self.secrets.hide(&schema)).await;
+        Ok(match answered {
+            Answered::Value(value) => {
+                let mut accepted = ElicitResult::new(ElicitationAction::Accept);
+                accepted.content = serde_json::from_str(&value).ok();
+                accepted
+            }
+            Answered::Unanswered(_) => ElicitResult::new(ElicitationAction::Cancel),
+            Answered::Declined | Answered::Cannot | Answered::Later => declined,
+        })
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

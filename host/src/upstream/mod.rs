@@ -1,6 +1,7 @@
 //! Upstream MCP servers: what a document or the operator names is started when it is first wanted, kept, and called on behalf
 //! of sessions. The rest of the host sees only [`Hub`].
 
+mod bearer;
 mod call;
 mod config;
 mod connect;

@@ -10,6 +10,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use super::bearer::Bearer;
 use crate::limits::UPSTREAM_RESULT_BYTES_MAX;
 use crate::web;
 
@@ -18,6 +19,7 @@ use crate::web;
 pub(super) struct Legacy {
     client: Client,
     headers: HeaderMap,
+    bearer: Bearer,
     address: Url,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     reader: tokio::task::JoinHandle<()>,
@@ -29,11 +31,11 @@ pub(super) struct Legacy {
 pub(super) struct SendFault(String);
 
 /// Opens the stream and waits for the address.
-pub(super) async fn open(url: &str, headers: &HeaderMap) -> Result<Legacy, String> {
+pub(super) async fn open(url: &str, headers: HeaderMap, bearer: Bearer) -> Result<Legacy, String> {
     let client = web::streaming()?;
     let base = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
     let request = client.get(base.clone()).headers(headers.clone()).header("Accept", "text/event-stream");
-    let response = request.send().await.map_err(|error| super::connect::chain(&error))?;
+    let response = bearer.send(request).await?;
     if !response.status().is_success() {
         return Err(format!("it answered {} to the request for its events", response.status()));
     }
@@ -47,7 +49,7 @@ pub(super) async fn open(url: &str, headers: &HeaderMap) -> Result<Legacy, Strin
     if address.origin() != base.origin() {
         return Err(format!("it named the address {address}, which is another server's"));
     }
-    Ok(Legacy { client, headers: headers.clone(), address, messages, reader })
+    Ok(Legacy { client, headers, bearer, address, messages, reader })
 }
 
 async fn read(
@@ -126,8 +128,9 @@ impl Transport<RoleClient> for Legacy {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let request = self.client.post(self.address.clone()).headers(self.headers.clone()).json(&item);
+        let bearer = self.bearer.clone();
         async move {
-            let response = request.send().await.map_err(|error| SendFault(super::connect::chain(&error)))?;
+            let response = bearer.send(request).await.map_err(SendFault)?;
             if response.status().is_success() {
                 return Ok(());
             }

@@ -1,6 +1,8 @@
 //! A token by OAuth's client-credentials grant (RFC 6749, section 4.4). Where tokens are given out is in the entry, or is found
 //! as MCP says: the server's protected-resource metadata (RFC 9728), then its authorization server's (RFC 8414).
 
+use std::time::Duration;
+
 use reqwest::{Client, Url};
 use serde_json::Value;
 
@@ -8,8 +10,14 @@ use super::config::Auth;
 use super::connect::chain;
 use crate::web;
 
+/// A token, and how long it holds if that was said.
+pub(super) struct Fetched {
+    pub(super) token: String,
+    pub(super) time: Option<Duration>,
+}
+
 /// Fetches a token for the server at this address.
-pub(super) async fn fetch(auth: &Auth, server: &str) -> Result<String, String> {
+pub(super) async fn fetch(auth: &Auth, server: &str) -> Result<Fetched, String> {
     let Auth::ClientCredentials { id, secret, scope, token_url } = auth else {
         return Err("there is nothing to fetch a token with".into());
     };
@@ -24,8 +32,10 @@ pub(super) async fn fetch(auth: &Auth, server: &str) -> Result<String, String> {
     let request = client.post(at.clone()).basic_auth(encoded(id), Some(encoded(secret)));
     let request = request.header("Content-Type", "application/x-www-form-urlencoded").body(body);
     let answer = answer(request, at.as_str()).await?;
-    let token = answer.get("access_token").and_then(Value::as_str);
-    token.map(str::to_owned).ok_or_else(|| format!("{at} gave no `access_token`"))
+    let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
+    let token = token.ok_or_else(|| format!("{at} gave no `access_token`"))?.to_owned();
+    let time = answer.get("expires_in").and_then(Value::as_u64).map(Duration::from_secs);
+    Ok(Fetched { token, time })
 }
 
 async fn find(client: &Client, server: &str) -> Result<Url, String> {

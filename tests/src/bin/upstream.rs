@@ -49,6 +49,7 @@ fn tools() -> Value {
         tool("big", json!({})),
         tool("progress", json!({})),
         tool("flaky", json!({"idempotentHint": true})),
+        tool("ask", json!({})),
     ])
 }
 
@@ -79,6 +80,13 @@ fn call(id: &Value, params: &Value) {
             std::process::exit(3);
         }
         "never" => {}
+        // What the person says comes in on the main thread, and is the result.
+        "ask" => {
+            let schema = json!({"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]});
+            let params = json!({"message": text, "requestedSchema": schema});
+            let question = format!("ask {id}");
+            say(&json!({"jsonrpc": "2.0", "id": question, "method": "elicitation/create", "params": params}));
+        }
         "env" => say(&result(id, &std::env::var(text).unwrap_or_else(|_| "unset".into()), false)),
         "big" => say(&result(id, &"x".repeat(usize::try_from(ms).unwrap_or(0)), false)),
         "progress" => {
@@ -126,6 +134,13 @@ fn main() {
                 if let Ok(mut calls) = calls.lock() {
                     calls.push(thread);
                 }
+            }
+            "" if id.as_str().is_some_and(|id| id.starts_with("ask ")) => {
+                let asked =
+                    id.as_str().and_then(|id| id.strip_prefix("ask ")).and_then(|id| serde_json::from_str(id).ok());
+                let told = message.get("result").or(message.get("error")).cloned().unwrap_or_default();
+                note(&format!("told {told}"));
+                say(&result(&asked.unwrap_or_default(), &told.to_string(), false));
             }
             "notifications/cancelled" => note(&format!("cancelled {}", params["reason"])),
             _ if id.is_null() => {}
