@@ -57,12 +57,18 @@ fn walks(dialect: &str) -> Vec<Walk> {
             Act::Calls(calls) => {
                 calls.iter().map(|call| (call.tool.clone(), arguments(call.arguments.as_ref()))).collect()
             }
+            Act::Walk(rows) => rows.iter().filter_map(called).collect(),
             _ => Vec::new(),
         };
         let files = case.setup.documents;
         seen.entry(files.clone()).or_insert((files, calls));
     }
     seen.into_values().collect()
+}
+
+/// The tool call of a row, if it is one.
+fn called(row: &serde_json::Value) -> Option<(String, String)> {
+    Some((row.get("tool")?.as_str()?.to_owned(), arguments(row.get("arguments"))))
 }
 
 fn arguments(value: Option<&serde_json::Value>) -> String {

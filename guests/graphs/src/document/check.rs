@@ -30,6 +30,11 @@ pub(super) struct Scene<'a> {
 /// All checks.
 pub(super) fn all(document: &Document, scene: &Scene<'_>, findings: &mut Findings) {
     names(document, findings);
+    if document.tools.is_empty() && !diagnostic::refused(&findings.told) {
+        let message = "the document has no tools, so nothing of it is served";
+        let told = diagnostic::warning("graph-no-tools", message).help("list them under `tools`");
+        findings.told.push(told.done());
+    }
     for tool in &document.tools {
         for node in &tool.nodes {
             findings.subject = Some(node.id.text.clone());

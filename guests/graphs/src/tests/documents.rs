@@ -24,6 +24,14 @@ fn a_fault_in_an_expression_has_its_own_place() {
 }
 
 #[test]
+fn a_document_without_tools_is_told_that_nothing_is_served() {
+    for tools in ["", "tools: []\n"] {
+        let text = format!("version: \"1\"\nserver: {{name: s, version: \"1\"}}\n{tools}");
+        assert_eq!(findings(&text), [" graph-no-tools the document has no tools, so nothing of it is served"]);
+    }
+}
+
+#[test]
 fn forms_are_named() {
     let dollar = document(
         "- {id: entry, type: entry, next: a}\n- {id: a, type: mcp, server: up, tool: x, args: {q: $.entry.q, price: $5.00}, next: exit}",
