@@ -91,9 +91,10 @@ fn sixteen_calls_side_by_side_each_get_their_own_reply() {
     // One after the other they would have taken four seconds.
     assert!(took < Duration::from_secs(3), "{took:?}");
     // And sixteen sessions, one each, over one connection.
+    let sessions: Vec<String> = (0..16).map(|_| started(&mut client)).collect();
     let ids: Vec<(String, u64)> = (0..16)
-        .map(|n| {
-            let session = started(&mut client);
+        .zip(sessions)
+        .map(|(n, session)| {
             let arguments = json!({"do": "call", "calls": [many[n]], "session": session});
             let id = client.ask("tools/call", &json!({"name": "probe_do", "arguments": arguments})).unwrap();
             (session, id)
