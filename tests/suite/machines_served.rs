@@ -94,9 +94,9 @@ fn a_persona_speaks_from_the_live_session() {
 fn an_assembly_is_served_in_place_of_its_machine() {
     let machine = "machine: inner\nentry: look\nstate: {seen: null}\nactions:\n  look: {writes: [seen], call: {server: up, tool: echo, \
                    arguments: {a: 1}, into: got}, set: {seen: \"{{ got }}\"}}\n";
-    let assembly = "name: desk\nworkflow: inner.yaml\npersonas: barista.md\ndefault_persona: barista\ninstructions: Serve one guest.\n\
+    let assembly = "name: desk\nworkflow: inner.yaml\npersonas: people\ndefault_persona: barista\ninstructions: Serve one guest.\n\
                     upstream: {up: {command: STAND_IN, args: [SCRIPT, up]}}\n";
-    let folder = folder(&[("inner.yaml", machine), ("barista.md", BARISTA)]);
+    let folder = folder(&[("inner.yaml", machine), ("people/barista.md", BARISTA)]);
     let script = folder.path().join("script.json");
     let answer = json!({"content": [{"type": "text", "text": "{\"n\": 7}"}]});
     let call = json!({"server": "up", "tool": "echo", "arguments": {"a": 1}, "result": answer});

@@ -331,12 +331,22 @@ impl Reader<'_> {
     }
 
     fn companions(&self, main: &str, globs: &[String]) -> Vec<contract::Document> {
-        let wanted = |name: &str| name != main && globs.iter().any(|glob| fits(glob, name));
-        if globs.is_empty() {
-            return Vec::new();
-        }
-        let found = folder::read(self.folder, &wanted).unwrap_or_default();
-        found.into_iter().filter_map(|f| Some(contract::Document { path: f.path, bytes: f.bytes.ok()? })).collect()
+        let mut folders: Vec<&str> = globs.iter().map(|glob| split(glob).0).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        let read = folders.into_iter().filter(|folder| inside(folder)).flat_map(|folder| {
+            let wanted = |name: &str| {
+                let fit = |glob: &String| split(glob).0 == folder && fits(split(glob).1, name);
+                !(folder.is_empty() && name == main) && globs.iter().any(fit)
+            };
+            let found = folder::read(&self.folder.join(folder), &wanted).unwrap_or_default();
+            found.into_iter().map(move |file| (folder, file))
+        });
+        let document = |(folder, file): (&str, folder::Found)| {
+            let path = if folder.is_empty() { file.path } else { format!("{folder}/{}", file.path) };
+            Some(contract::Document { path, bytes: file.bytes.ok()? })
+        };
+        read.filter_map(document).collect()
     }
 
     fn servers(&self) -> Option<contract::Document> {
@@ -356,6 +366,16 @@ impl Reader<'_> {
             file.plugin.clone_from(&good.plugin);
         }
     }
+}
+
+/// A glob's folder, empty for the document's own, and what names in it must fit.
+fn split(glob: &str) -> (&str, &str) {
+    glob.rsplit_once('/').unwrap_or(("", glob))
+}
+
+/// Whether a folder is in that of the document, or below: nothing else is read for a plugin.
+fn inside(folder: &str) -> bool {
+    Path::new(folder).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 fn digest(plugin: &Plugin, bundle: &contract::Bundle) -> Digest {
