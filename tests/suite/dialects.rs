@@ -133,7 +133,7 @@ fn all_built_in_dialects_walk_side_by_side_in_one_process() {
 fn a_document_s_tool_that_another_dialect_has_names_both() {
     let folder = folder(&[("graph.yaml", &GRAPH.replace("NAME", "step")), ("machine.yaml", MACHINE)]);
     let told = findings(folder.path(), &[]);
-    assert!(told.contains("`step`") && told.contains("`graphs`") && told.contains("`machines`"), "{told}");
+    assert!(told.contains("`step`") && told.contains("graph.yaml") && told.contains("`machines`"), "{told}");
 }
 
 #[test]
