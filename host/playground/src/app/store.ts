@@ -278,8 +278,14 @@ export class Store {
     const { host, workflow, begin } = this;
     if (!host || workflow === undefined) return;
     await this.act(async () => {
-      const advanced = begin ? await host.call(begin.tool, write(begin.args)) : await host.open(workflow, "{}");
-      this.follows(advanced.session, begin?.tool ?? "open", advanced.output);
+      // Whoever is quick presses before it is known by which tool a run begins.
+      const how = begin ?? (await beginning(host, this.catalogue.tools, workflow));
+      if (how?.complete === false) {
+        this.set({ begin: how });
+        return;
+      }
+      const advanced = how ? await host.call(how.tool, write(how.args)) : await host.open(workflow, "{}");
+      this.follows(advanced.session, how?.tool ?? "open", advanced.output);
     });
   }
 
