@@ -135,6 +135,7 @@ fn replies(lines: &[Value]) -> Vec<(String, String, Value)> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn a_graph_over_a_tree_a_flow_and_fifty_calls_is_killed_twice_and_comes_to_its_end() {
     let folder = folder();
     let mut first = client(&folder);

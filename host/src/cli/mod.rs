@@ -68,7 +68,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the documents of folders to an MCP client, on standard input and output or over HTTP.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Check documents: every finding, with its place and what to do.
     Validate(validate::Validate),
     /// Draw a workflow: for Mermaid, Graphviz or the terminal.

@@ -24,15 +24,12 @@ pub(super) async fn put<E: Effects>(
     let answered = match effects.ask(&Ask { session, request: request.clone(), what }, time).await {
         // The server waits within its call; what is asked with a reply would come after it.
         Answered::Later => Answered::Cannot,
-        answered => answered,
+        answered @ (Answered::Value(_) | Answered::Declined | Answered::Unanswered(_) | Answered::Cannot) => answered,
     };
     let waited_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut detail = json!({"prompt": prompt, "waited_ms": waited_ms});
     let (how, more) = words(&answered);
-    detail["how"] = how.into();
-    if let Some((key, value)) = more {
-        detail[key] = value;
-    }
+    let members = [("prompt", json!(prompt)), ("waited_ms", json!(waited_ms)), ("how", json!(how))];
+    let detail: Value = members.into_iter().chain(more).map(|(key, value)| (key.to_owned(), value)).collect();
     host.note(caller, session, &NoteRow { kind: "asked".into(), request: Some(request), detail })?;
     // The call may have ended meanwhile.
     let _ = answer.send(answered);

@@ -208,8 +208,7 @@ impl StreamableHttpClient for Authorized {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Fault> {
         self.with_token(|token| {
-            let (client, uri, message, limits) =
-                (self.client.clone(), Arc::clone(&uri), message.clone(), limits.clone());
+            let (client, uri, message, limits) = (self.client.clone(), Arc::clone(&uri), message.clone(), limits);
             let (session, headers) = (session_id.clone(), custom_headers.clone());
             Box::pin(async move {
                 client.post_message_with_response_limits(uri, message, session, token, headers, limits).await

@@ -236,7 +236,7 @@ impl Spread<'_, '_> {
     }
 
     /// A way from every state of a part.
-    fn from_all(&mut self, part: &Part, way: &Way, guard: Option<&str>) {
+    fn leave_all(&mut self, part: &Part, way: &Way, guard: Option<&str>) {
         for from in part.states() {
             if self.ways.len() < WAYS_MAX {
                 self.ways.push(Way { from: from.clone(), guard: guard.map(str::to_owned), ..way.clone() });
@@ -263,7 +263,7 @@ impl Spread<'_, '_> {
                 return self.refuse(message, "let it lead to the join", way.span);
             }
             let guard = part.stands(side, &way.from);
-            return self.from_all(part, way, Some(&guard));
+            return self.leave_all(part, way, Some(&guard));
         }
         if to.is_some() || joined(&way.to).is_some() && joined(&way.from).is_none() {
             let gate = parts.iter().any(|part| part.gate == way.from && part.join.is_some());
@@ -275,11 +275,11 @@ impl Spread<'_, '_> {
         }
         if let Some(part) = joined(&way.from) {
             let guard = part.ended();
-            return self.from_all(part, way, guard.as_deref());
+            return self.leave_all(part, way, guard.as_deref());
         }
         if let Some(part) = parts.iter().find(|part| part.gate == way.from) {
             let guard = if way.label.is_some() { None } else { part.ended() };
-            self.from_all(part, way, guard.as_deref());
+            self.leave_all(part, way, guard.as_deref());
             if guard.is_some() {
                 return;
             }
@@ -296,7 +296,7 @@ impl Spread<'_, '_> {
             for (start, label) in &side.starts {
                 let (from, to, label) = (part.gate.clone(), start.clone(), label.clone());
                 let way = Way { from, to, label, guard: None, span };
-                self.from_all(part, &way, Some(&guard));
+                self.leave_all(part, &way, Some(&guard));
                 self.ways.push(way);
             }
         }
@@ -304,7 +304,7 @@ impl Spread<'_, '_> {
         if !follows && part.sides.iter().all(|side| !side.ends.is_empty()) {
             let way = Way { from: String::new(), to: EDGE.to_owned(), label: None, guard: None, span };
             let guard = part.ended();
-            self.from_all(part, &way, guard.as_deref());
+            self.leave_all(part, &way, guard.as_deref());
         }
     }
 }
