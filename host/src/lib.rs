@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod clock;
 mod files;
+mod heap;
 pub mod kit;
 pub mod limits;
 pub mod mcp;

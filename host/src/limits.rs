@@ -131,16 +131,14 @@ pub const FORM_TIME: Duration = Duration::from_secs(45);
 pub const SEAL_TIME: Duration = Duration::from_secs(3_600);
 /// Tool calls that are worked on at once; further ones wait in order of arrival.
 pub const TOOL_CALLS_AT_ONCE_MAX: usize = 256;
-/// Turns that are taken at once, each on a thread of its own; further ones wait in order of arrival.
-pub const TURNS_AT_ONCE_MAX: usize = 16;
 /// Bytes of an HTTP request's body.
 pub const HTTP_BODY_BYTES_MAX: usize = 4 << 20;
 /// How long an HTTP request's body may take to arrive.
 pub const HTTP_BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of one line on standard input.
 pub const STDIO_LINE_BYTES_MAX: usize = 16 << 20;
-/// Threads that read and write for HTTP clients; calls that wait get further ones.
-pub const HTTP_WORKERS: usize = 2;
+/// The least number of threads that work for HTTP clients; with more processor cores there are as many as those.
+pub const HTTP_WORKERS_MIN: usize = 2;
 /// Resources that one connection may subscribe to.
 pub const SUBSCRIPTIONS_MAX: usize = 256;
 /// Legacy HTTP sessions that are kept open at once.

@@ -40,7 +40,7 @@ fn host(store: Arc<dyn Store>, cache: &Path) -> Host {
 fn calls(name: &str, host: &Host) {
     let caller = Caller { channel: "bench", ..Caller::default() };
     let call = |tool: &str, args: Value| -> Value {
-        serde_json::from_str(&host.call(&caller, tool, &args.to_string()).unwrap().output.value).unwrap()
+        serde_json::from_str(&host.blocking().call(&caller, tool, &args.to_string()).unwrap().output.value).unwrap()
     };
     median(&format!("{name}: start"), 2_000, |_| drop(call("tree_start", json!({"tree_id": "incident-triage"}))));
     let session = call("tree_start", json!({"tree_id": "incident-triage"}))["session_id"].clone();

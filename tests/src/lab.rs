@@ -95,7 +95,7 @@ impl Lab {
 
     /// Calls a tool; a fault is an error.
     pub fn call(&self, tool: &str, args: &Value) -> Result<Advanced> {
-        Ok(self.host.call(&self.caller, tool, &args.to_string())?)
+        Ok(self.host.blocking().call(&self.caller, tool, &args.to_string())?)
     }
 
     /// Calls a tool and reads what it gives.

@@ -106,7 +106,7 @@ fn shared_cache() -> PathBuf {
 #[track_caller]
 fn start(host: &Host, id: &str) -> SessionId {
     let caller = Caller { channel: "stdio", client: Some("test".into()), ..Caller::default() };
-    host.call(&caller, "tree_start", &format!(r#"{{"tree_id":"{id}"}}"#)).unwrap().session.unwrap()
+    host.blocking().call(&caller, "tree_start", &format!(r#"{{"tree_id":"{id}"}}"#)).unwrap().session.unwrap()
 }
 
 #[track_caller]

@@ -111,6 +111,47 @@ fn killed_at_any_instant_the_session_is_before_or_after_the_step() {
     assert!(acknowledged > 10 && after > acknowledged / 2, "seed {seed}: {acknowledged} acknowledged, {after} after");
 }
 
+/// Many calls at once: their commits wait in one queue and go to the disk together.
+#[test]
+fn killed_in_the_midst_of_many_calls_every_session_is_before_or_after_its_step() {
+    let folder = folder();
+    let seed = u64::from(std::process::id());
+    let mut dice = Dice(seed);
+    let mut client = start(folder.path());
+    let sessions: Vec<String> = (0..12).map(|_| begin(&mut client)).collect();
+    let mut at = vec![1; sessions.len()];
+    let (mut acknowledged, mut lost) = (0, 0);
+    for round in 0..60 {
+        let ids: Vec<u64> = sessions
+            .iter()
+            .zip(&at)
+            .map(|(session, at)| client.ask("tools/call", &answer(session, *at, &format!("round {round}"))).unwrap())
+            .collect();
+        std::thread::sleep(Duration::from_micros(dice.roll(20_000)));
+        client.kill().unwrap();
+        let mut told = Vec::new();
+        while let Ok(message) = client.receive(Duration::from_secs(5)) {
+            told.extend(message["id"].as_u64());
+        }
+        client = start(folder.path());
+        for ((session, at), id) in sessions.iter().zip(&mut at).zip(ids) {
+            let now = step(&mut client, session);
+            assert!(now == *at || now == *at + 1, "seed {seed} round {round}: at {now} after {at}");
+            if told.contains(&id) {
+                assert_eq!(now, *at + 1, "seed {seed} round {round}: an acknowledged answer is lost");
+                acknowledged += 1;
+            }
+            lost += u64::from(now == *at);
+            *at = now;
+        }
+    }
+    drop(client);
+    let verified = program_in(Path::new(PROGRAM), folder.path()).args(["verify", "--json"]).output().unwrap();
+    let verdict: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(verdict["ok"], json!(true), "seed {seed}: {verdict}");
+    assert!(acknowledged > 20 && lost > 20, "seed {seed}: {acknowledged} acknowledged, {lost} not begun");
+}
+
 #[test]
 fn of_two_simultaneous_answers_exactly_one_is_accepted() {
     let folder = folder();

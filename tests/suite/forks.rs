@@ -114,7 +114,7 @@ fn a_question_that_was_inherited_can_be_answered() {
     let head = fork(&lab, session, 2);
     let reply = Reply { request: "r".into(), value: Ok("\"yes\"".into()) };
     let asked = (head.session, head.requests[0].need.as_str());
-    assert!(lab.host.reply(&Caller::operator(), asked, &reply, Source::Operator).unwrap().is_some());
+    assert!(lab.host.blocking().reply(&Caller::operator(), asked, &reply, Source::Operator).unwrap().is_some());
     is_whole(&lab, head.session);
     assert_eq!(lab.host.store().head(session).unwrap().unwrap().requests.len(), 1, "the parent still asks");
 }

@@ -20,7 +20,7 @@ fn lab(keeping: &str) -> Lab {
 fn started(lab: &Lab, host: &Host) -> SessionId {
     lab.clock.pass(1);
     let caller = Caller { channel: "test", own: Some(OwnSessions::default()), ..Caller::default() };
-    host.call(&caller, "probe_start", "{}").unwrap().session.unwrap()
+    host.blocking().call(&caller, "probe_start", "{}").unwrap().session.unwrap()
 }
 
 fn head(lab: &Lab, session: SessionId) -> Head {

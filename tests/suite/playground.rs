@@ -238,7 +238,7 @@ impl Walker {
         self.clock.pass(7);
         let caller = Caller { channel: "test", own: Some(OwnSessions::default()), ..Caller::default() };
         let args = self.filled(&step.arguments.clone().unwrap_or_else(|| json!({}))).to_string();
-        let advanced = self.host.call(&caller, &step.tool, &args).ok()?;
+        let advanced = self.host.blocking().call(&caller, &step.tool, &args).ok()?;
         let output = &advanced.output;
         let mut told = json!({
             "tool": step.tool, "args": args, "lines": [],

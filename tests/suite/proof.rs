@@ -65,7 +65,7 @@ impl Case {
 
     fn step(&self, host: &Host, what: &str) {
         let args = json!({"do": what, "session": self.session.to_string()});
-        host.call(&self.lab.caller, "probe_do", &args.to_string()).unwrap();
+        host.blocking().call(&self.lab.caller, "probe_do", &args.to_string()).unwrap();
     }
 }
 
@@ -254,7 +254,8 @@ fn a_key_that_came_late_does_not_vouch_for_what_was_there() {
     let case = case();
     let (keyless, session) = (host(&case.lab, None), case.session);
     let fresh: serde_json::Value =
-        serde_json::from_str(&keyless.call(&case.lab.caller, "probe_start", "{}").unwrap().output.value).unwrap();
+        serde_json::from_str(&keyless.blocking().call(&case.lab.caller, "probe_start", "{}").unwrap().output.value)
+            .unwrap();
     let late = Case { session: fresh["session"].as_str().unwrap().parse().unwrap(), ..case };
     assert_ne!(late.session, session);
     late.step(&late.lab.host, "x");

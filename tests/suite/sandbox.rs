@@ -14,7 +14,7 @@ use wfhost_tests::lab::{Lab, PROBE, load};
 fn fault_of(what: &str, lab: &Lab, session: &str) -> CallFault {
     let began = Instant::now();
     let args = json!({"do": what, "session": session}).to_string();
-    let fault = lab.host.call(&lab.caller, "probe_do", &args).map(|a| a.output.value).unwrap_err();
+    let fault = lab.host.blocking().call(&lab.caller, "probe_do", &args).map(|a| a.output.value).unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(20), "{what} took {:?}", began.elapsed());
     match fault {
         Fault::Call(fault) => fault,
@@ -121,10 +121,16 @@ fn short_calls_go_on_beside_endless_ones() {
         .map(|_| {
             let lab = Arc::clone(&lab);
             std::thread::spawn(move || {
-                let session =
-                    lab.host.call(&wfhost::session::Caller::default(), "probe_start", "{}").unwrap().session.unwrap();
+                let session = lab
+                    .host
+                    .blocking()
+                    .call(&wfhost::session::Caller::default(), "probe_start", "{}")
+                    .unwrap()
+                    .session
+                    .unwrap();
                 let args = json!({"do": "loop", "session": session.to_string()}).to_string();
                 lab.host
+                    .blocking()
                     .call(&wfhost::session::Caller::default(), "probe_do", &args)
                     .map(|a| a.output.value)
                     .unwrap_err()

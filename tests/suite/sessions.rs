@@ -29,12 +29,17 @@ fn an_answer_without_a_session_opens_one_of_the_connections_own() {
     assert_eq!(second["state"]["count"], 3);
     let other = Caller { channel: "test", own: Some(OwnSessions::default()), ..Caller::default() };
     let third: Value =
-        serde_json::from_str(&lab.host.call(&other, "probe_do", r#"{"do":"z"}"#).unwrap().output.value).unwrap();
+        serde_json::from_str(&lab.host.blocking().call(&other, "probe_do", r#"{"do":"z"}"#).unwrap().output.value)
+            .unwrap();
     assert_ne!(third["session"], first["session"]);
     // Without a connection each answer opens a session.
     let none = Caller { channel: "test", ..Caller::default() };
     let ids: Vec<Value> = (0..2)
-        .map(|_| serde_json::from_str::<Value>(&lab.host.call(&none, "probe_do", "{}").unwrap().output.value).unwrap()["session"].clone())
+        .map(|_| {
+            serde_json::from_str::<Value>(&lab.host.blocking().call(&none, "probe_do", "{}").unwrap().output.value)
+                .unwrap()["session"]
+                .clone()
+        })
         .collect();
     assert_ne!(ids[0], ids[1]);
 }
@@ -145,9 +150,9 @@ fn a_reply_closes_its_request_once() {
     let reply = Reply { request: "r".into(), value: Ok("\"yes\"".into()) };
     let need = lab.host.store().head(id).unwrap().unwrap().requests[0].need.clone();
     // The answer to another question that bore the same id closes nothing.
-    assert!(lab.host.reply(&lab.caller, (id, "another"), &reply, Source::Human).unwrap().is_none());
-    assert!(lab.host.reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_some());
-    assert!(lab.host.reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_none());
+    assert!(lab.host.blocking().reply(&lab.caller, (id, "another"), &reply, Source::Human).unwrap().is_none());
+    assert!(lab.host.blocking().reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_some());
+    assert!(lab.host.blocking().reply(&lab.caller, (id, &need), &reply, Source::Human).unwrap().is_none());
     assert_eq!(seen(&lab, &session).as_array().unwrap().last().unwrap(), "reply r \"yes\"");
 }
 

@@ -88,7 +88,7 @@ impl Desk {
 
     fn call(&self, what: &str, n: u64, effects: &Passing<'_>) -> Result<Driven, Fault> {
         let args = json!({"do": what, "n": n, "session": self.session});
-        let first = self.lab.host.call(&self.lab.caller, "probe_do", &args.to_string())?;
+        let first = self.lab.host.blocking().call(&self.lab.caller, "probe_do", &args.to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(self.lab.host.drive(&self.lab.caller, first, effects))
     }

@@ -141,6 +141,7 @@ fn tidied(path: OsString) -> PathBuf {
 /// Runs the program and says with what code it ends.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::heap::share();
     let outcome = match Cli::parse().command {
         Command::Serve(command) => command.run(),
         Command::Validate(command) => command.run(),

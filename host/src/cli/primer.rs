@@ -115,7 +115,7 @@ impl Stage {
         if let Some(call) = &scene.call {
             let session = self.session.map(|s| s.to_string()).unwrap_or_default();
             prose(&filled(&call.args, &print::cut(&session, 9)), &format!("   > {} ", call.tool));
-            let advanced = self.host()?.call(&caller, &call.tool, &filled(&call.args, &session))?;
+            let advanced = self.host()?.blocking().call(&caller, &call.tool, &filled(&call.args, &session))?;
             self.session = self.session.or(advanced.session);
             return Ok(Some(advanced.output));
         }
@@ -125,7 +125,8 @@ impl Stage {
         let request = head.requests.first().context("the session asks nothing")?.clone();
         print::line(format_args!("   > (a person) {}", outline::inline(answer)));
         let reply = Reply { request: request.id, value: Ok(answer.to_string()) };
-        let advanced = self.host()?.reply(&Caller::operator(), (session, &request.need), &reply, Source::Operator)?;
+        let advanced =
+            self.host()?.blocking().reply(&Caller::operator(), (session, &request.need), &reply, Source::Operator)?;
         Ok(Some(advanced.context("the question is not open any more")?.output))
     }
 

@@ -14,7 +14,7 @@ use super::upstreams::{Reached, Upstreams};
 use super::watched::{Watched, Watching};
 use super::{Data, Documents, place, print};
 use crate::catalogue::{Catalogue, Watch};
-use crate::limits::{HTTP_WORKERS, LEAVE_TIME, SWEEP_EVERY, SWEEP_SESSIONS_MAX};
+use crate::limits::{HTTP_WORKERS_MIN, LEAVE_TIME, SWEEP_EVERY, SWEEP_SESSIONS_MAX};
 use crate::mcp::{HttpOptions, Server, ServerOptions, serve_http, serve_stdio};
 use crate::session::{Host, HostOptions};
 use crate::store::{self, Store};
@@ -80,7 +80,7 @@ impl Serve {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // One client speaks on standard input: its messages need not change threads. What waits gets further ones.
-            .worker_threads(if self.http.is_some() { HTTP_WORKERS } else { 1 })
+            .worker_threads(if self.http.is_some() { cores().max(HTTP_WORKERS_MIN) } else { 1 })
             .enable_all()
             .build()
             .context("the threads that serve cannot be started")?;
@@ -290,4 +290,8 @@ pub(super) fn end_on_signals(ending: &CancellationToken) {
         let _ = tokio::signal::ctrl_c().await;
         ending.cancel();
     });
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

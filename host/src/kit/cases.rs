@@ -208,7 +208,7 @@ impl Stage<'_> {
     /// The call, and what it asks of a person.
     fn drive(&self, tool: &str, args: &Value, person: Option<&Vec<Elicited>>) -> Result<(Output, Vec<String>), String> {
         let (host, caller) = self.host()?;
-        let mut now = host.call(caller, tool, &args.to_string()).map_err(text)?;
+        let mut now = host.blocking().call(caller, tool, &args.to_string()).map_err(text)?;
         let mut waiting: VecDeque<_> = now.opened.iter().cloned().collect();
         let (mut asked, mut replies) = (Vec::new(), person.into_iter().flatten());
         let Some(session) = now.session.filter(|_| person.is_some()) else { return Ok((now.output, asked)) };
@@ -225,7 +225,9 @@ impl Stage<'_> {
                 Some(_) | None => break,
             };
             let reply = Reply { request: request.id.clone(), value };
-            let Some(next) = host.reply(caller, (session, &request.need), &reply, Source::Human).map_err(text)? else {
+            let Some(next) =
+                host.blocking().reply(caller, (session, &request.need), &reply, Source::Human).map_err(text)?
+            else {
                 continue;
             };
             waiting.extend(next.opened.iter().cloned());

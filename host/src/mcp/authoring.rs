@@ -239,7 +239,7 @@ async fn tried(host: &Host, caller: &Caller, text: Text) -> Told {
             continue;
         }
         let args = with_session(&call.arguments, sessions.first());
-        let driven = match trial.call(&caller, &call.tool, &args) {
+        let driven = match trial.call(&caller, &call.tool, &args).await {
             Ok(first) => trial.drive(&caller, first, &Unattended).await,
             Err(fault) => Err(fault),
         };

@@ -10,7 +10,6 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::limits::TURNS_AT_ONCE_MAX;
 use crate::waiting::Working;
 
 /// When a caller who was turned away may well come again, milliseconds.
@@ -20,19 +19,13 @@ const AGAIN_MS: u64 = 250;
 #[derive(Debug)]
 pub(super) struct Gate {
     permits: Semaphore,
-    turns: Semaphore,
     waiting: AtomicUsize,
     waiting_max: usize,
 }
 
 impl Gate {
     pub(super) fn new(at_once: usize, waiting_max: usize) -> Self {
-        Self {
-            permits: Semaphore::new(at_once),
-            turns: Semaphore::new(TURNS_AT_ONCE_MAX),
-            waiting: AtomicUsize::new(0),
-            waiting_max,
-        }
+        Self { permits: Semaphore::new(at_once), waiting: AtomicUsize::new(0), waiting_max }
     }
 
     async fn enter(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
@@ -52,12 +45,6 @@ impl Gate {
         let permit = self.permits.acquire().await;
         drop(place);
         permit.map_err(|_| ErrorData::internal_error("the server is ending", None))
-    }
-
-    /// Leave to take a turn: the part of a call that computes and commits, and waits for nobody outside. Few do that at
-    /// once, however many calls there are: each that waits for the disk holds a thread.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.turns.acquire().await.ok()
     }
 }
 

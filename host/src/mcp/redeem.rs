@@ -9,7 +9,7 @@ use crate::session::line::NoteRow;
 use crate::session::{Advanced, Answered, Asked, Caller, Fault, Host};
 
 /// Hands the session every answer that came, and asks again for those that did not.
-pub(super) fn redeemed(host: &Host, caller: &Caller, redeemed: &Redeemed) -> Result<Advanced, Fault> {
+pub(super) async fn redeemed(host: &Host, caller: &Caller, redeemed: &Redeemed) -> Result<Advanced, Fault> {
     let shown = host.show(caller, redeemed.session)?;
     let mut now = Advanced::about(redeemed.session, shown.status);
     let mut again = Vec::new();
@@ -30,13 +30,15 @@ pub(super) fn redeemed(host: &Host, caller: &Caller, redeemed: &Redeemed) -> Res
             Answered::Unanswered(how) => {
                 let note =
                     NoteRow { kind: "unanswered".into(), request: Some(id.clone()), detail: json!({"how": how}) };
-                host.note(caller, redeemed.session, &note)?;
+                host.note(caller, redeemed.session, &note).await?;
                 continue;
             }
             Answered::Cannot | Answered::Later => continue,
         };
         let reply = Reply { request: id.clone(), value };
-        let Some(next) = host.reply(caller, (redeemed.session, &open.need), &reply, source)? else { continue };
+        let Some(next) = host.reply(caller, (redeemed.session, &open.need), &reply, source).await? else {
+            continue;
+        };
         // A refused failure leaves what the turn before said.
         if reply.value.is_ok() || !host.still_open(caller, redeemed.session, id)? {
             again.extend(next.opened.iter().cloned());

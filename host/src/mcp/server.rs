@@ -144,13 +144,11 @@ impl Server {
         let bound = ask::bound(&caller.owner, tool, &args);
         let asker = self.asker(context);
         let host = &self.shared.host;
-        let turn = self.shared.gate.turn().await;
         let first = match ask::redeem(&self.shared.codec, &params, &bound) {
-            None => host.call(&caller, tool, &args),
-            Some(Ok(redeemed)) => redeem::redeemed(host, &caller, &redeemed),
+            None => host.call(&caller, tool, &args).await,
+            Some(Ok(redeemed)) => redeem::redeemed(host, &caller, &redeemed).await,
             Some(Err(message)) => return Err(ErrorData::invalid_params(message, None)),
         };
-        drop(turn);
         let begun =
             first.as_ref().ok().and_then(|advanced| advanced.session).filter(|_| params.request_state.is_none());
         let driven = match first {
@@ -314,7 +312,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        edge::guarded(&self.shared.gate, self.call(request, &context)).await
+        // On the heap: the dispatcher would move it about with every request of whichever kind.
+        edge::guarded(&self.shared.gate, Box::pin(self.call(request, &context))).await
     }
 
     async fn list_resources(

@@ -1,7 +1,8 @@
-//! THE turn: route a call, hold the session, ask the plugin, commit, and only then reply. Synchronous; nothing is held when
-//! it returns.
+//! THE turn: route a call, hold the session, ask the plugin, commit, and only then reply. It waits for two things, its turn
+//! at the session and the commit; what comes in between waits for nothing.
 
 use super::caller::Caller;
+use super::commit::Tried;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
 use super::line::NoteRow;
@@ -10,6 +11,7 @@ use crate::catalogue::{Catalogue, Offered};
 use crate::limits::{LINES_PER_SESSION_MAX, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{self, Action, Input, Source};
 use crate::session::model::{Digest, Head, OpenRequest, SessionId};
+use crate::waiting::now;
 
 /// What became of a call or a reply.
 #[derive(Debug, Clone)]
@@ -53,7 +55,7 @@ pub(super) struct Routed<'r> {
 
 impl Host {
     /// A tool call of the agent.
-    pub fn call(&self, caller: &Caller, tool: &str, args: &str) -> Result<Advanced, Fault> {
+    pub async fn call(&self, caller: &Caller, tool: &str, args: &str) -> Result<Advanced, Fault> {
         let catalogue = self.catalogue();
         let offered = owner(&catalogue, tool)?;
         let call = contract::Call { tool: tool.to_owned(), args: args.to_owned() };
@@ -65,12 +67,15 @@ impl Host {
         };
         match action {
             Action::Catalogue(query) => self.look_up(&routed, query.as_ref()),
-            Action::Start(workflow) => self.start(&routed, &workflow),
-            Action::Answer(target) => self.answer(&routed, &target, &|_| Ok(Input::Call(routed.call.clone()))),
-            Action::Recall(moment) => self.answer(&routed, &moment.target, &|head| {
-                let past = self.past(routed.caller, head, &moment)?;
-                Ok(Input::Recalled(contract::Recalled { call: routed.call.clone(), past }))
-            }),
+            Action::Start(workflow) => self.start(&routed, &workflow).await,
+            Action::Answer(target) => self.answer(&routed, &target, &|_| Ok(Input::Call(routed.call.clone()))).await,
+            Action::Recall(moment) => {
+                let input = |head: &Head| {
+                    let past = self.past(routed.caller, head, &moment)?;
+                    Ok(Input::Recalled(contract::Recalled { call: routed.call.clone(), past }))
+                };
+                self.answer(&routed, &moment.target, &input).await
+            }
             Action::Status(target) => self.status(&routed, &target),
             Action::Trace(page) => self.trace(&routed, &page),
             Action::Render(view) => self.render(&routed, &view),
@@ -81,7 +86,7 @@ impl Host {
     ///
     /// `asked` is the need that was put to whoever answers: an id may be used again, and an answer to one question closes no
     /// other.
-    pub fn reply(
+    pub async fn reply(
         &self,
         caller: &Caller,
         (session, asked): (SessionId, &str),
@@ -89,40 +94,40 @@ impl Host {
         source: Source,
     ) -> Result<Option<Advanced>, Fault> {
         let is_it = |r: &OpenRequest| r.id == reply.request && r.need == asked;
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.visible(caller, session)? else { return Ok(Some(None)) };
+        self.moving(session, || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Tried::Nothing(None)) };
             if !head.requests.iter().any(is_it) {
-                return Ok(Some(None));
+                return Ok(Tried::Nothing(None));
             }
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
             self.overdue(caller, &pinned, &mut draft)?;
             if !draft.head.requests.iter().any(is_it) {
-                return Ok(self.commit(&draft)?.then_some(None));
+                return Ok(Tried::moved(draft, None));
             }
             let incoming = Incoming { input: Input::Reply(reply.clone()), source };
             let advanced = self.event(caller, &pinned, &mut draft, incoming)?;
-            Ok(self.commit(&draft)?.then_some(Some(advanced)))
+            Ok(Tried::moved(draft, Some(advanced)))
         })
+        .await
     }
 
     /// Writes into the journal what the host did, without moving the session.
-    pub fn note(&self, caller: &Caller, session: SessionId, note: &NoteRow) -> Result<(), Fault> {
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.visible(caller, session)? else { return Ok(Some(())) };
+    pub async fn note(&self, caller: &Caller, session: SessionId, note: &NoteRow) -> Result<(), Fault> {
+        self.moving(session, || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Tried::Nothing(())) };
             let mut draft = Draft::of(head);
             draft.note(self.clock.now(), note.clone(), Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
-            Ok(self.commit(&draft)?.then_some(()))
+            Ok(Tried::moved(draft, ()))
         })
+        .await
     }
 
-    fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
+    async fn start(&self, routed: &Routed<'_>, workflow: &str) -> Result<Advanced, Fault> {
         let (pinned, mut draft) = self.next_own(routed, workflow)?;
         let incoming = Incoming { input: Input::Call(routed.call.clone()), source: Source::Agent };
-        self.begin(routed.caller, &pinned, &mut draft, incoming)
-            .and_then(|started| self.committed(routed, &pinned, &draft, started))
+        let started = self.begin(routed.caller, &pinned, &mut draft, incoming)?;
+        self.committed(routed, &pinned, &draft, started).await
     }
 
     /// A draft of the caller's next session, under the name that it was promised.
@@ -197,7 +202,7 @@ impl Host {
         }
     }
 
-    fn committed(
+    async fn committed(
         &self,
         routed: &Routed<'_>,
         pinned: &Pinned,
@@ -209,7 +214,7 @@ impl Host {
             Err(refused) => return Ok(Self::not_begun(routed, &draft.head, refused)),
         };
         self.keep(&pinned.plugin, &pinned.definition)?;
-        if !self.commit(draft)? {
+        if !self.commit(draft).await? {
             // A fresh identifier that is taken: nobody's clock or entropy does that.
             return Err(Fault::Busy(draft.head.session));
         }
@@ -217,25 +222,24 @@ impl Host {
             own.set(&draft.head.interpreter, &draft.head.workflow, draft.head.session);
         }
         // What has begun has begun: whatever hinders this is there again at the next start.
-        let _ = self.keep_to_limit(routed.caller, pinned, &draft.head);
+        let _ = self.keep_to_limit(routed.caller, pinned, &draft.head).await;
         Ok(advanced)
     }
 
-    fn answer(
+    async fn answer(
         &self,
         routed: &Routed<'_>,
         target: &contract::Target,
-        input: &dyn Fn(&Head) -> Result<Input, Fault>,
+        input: &(dyn Fn(&Head) -> Result<Input, Fault> + Sync),
     ) -> Result<Advanced, Fault> {
         let session = match self.named(routed, target) {
             Ok(Some(session)) => session,
-            Ok(None) => return self.implicit(routed, target, input),
+            Ok(None) => return self.implicit(routed, target, input).await,
             Err(absent) => return Ok(Advanced::only(absent)),
         };
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
+        let attempt = || {
             let Some(head) = self.of_dialect(routed, session)? else {
-                return Ok(Some(Advanced::only(absent(target, &session.to_string()))));
+                return Ok(Tried::Nothing(Advanced::only(absent(target, &session.to_string()))));
             };
             let pinned = self.pinned(&head)?;
             let input = input(&head)?;
@@ -249,20 +253,17 @@ impl Host {
                     self.event(routed.caller, &pinned, &mut draft, incoming)?
                 }
             };
-            if !self.commit(&draft)? {
-                return Ok(None);
-            }
-            self.look_after(&draft.head);
-            Ok(Some(advanced))
-        })
+            Ok(Tried::moved(draft, advanced))
+        };
+        self.moving_then(session, attempt, |draft| self.look_after(&draft.head)).await
     }
 
     /// An answer without a session opens one, in the same transaction.
-    fn implicit(
+    async fn implicit(
         &self,
         routed: &Routed<'_>,
         target: &contract::Target,
-        input: &dyn Fn(&Head) -> Result<Input, Fault>,
+        input: &(dyn Fn(&Head) -> Result<Input, Fault> + Sync),
     ) -> Result<Advanced, Fault> {
         let Some(workflow) = &target.workflow else { return Ok(Advanced::only(absent(target, ""))) };
         let (pinned, mut draft) = self.next_own(routed, workflow)?;
@@ -272,7 +273,7 @@ impl Host {
         }
         let incoming = Incoming { input: input(&draft.head)?, source: Source::Agent };
         let advanced = self.event(routed.caller, &pinned, &mut draft, incoming)?;
-        self.committed(routed, &pinned, &draft, Ok(advanced))
+        self.committed(routed, &pinned, &draft, Ok(advanced)).await
     }
 
     /// The session that a target means; none if it is for the caller to open one; or the words for there being none.
@@ -370,7 +371,7 @@ impl Host {
         };
         // The line is worth keeping, and losing it to a conflict changes nothing. A session that does not begin has none.
         if draft.is_of_a_session() && draft.fault(&event, &broken.to_string(), by).is_ok() {
-            let _ = self.commit(draft);
+            let _ = now(self.commit(draft));
         }
         Err(broken)
     }

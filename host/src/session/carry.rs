@@ -5,6 +5,7 @@ use futures::channel::mpsc::UnboundedSender;
 use futures::future::BoxFuture;
 
 use super::caller::Caller;
+use super::commit::Tried;
 use super::fault::Fault;
 use super::flights::Flight;
 use super::host::{Host, Pinned};
@@ -108,25 +109,25 @@ impl Host {
             let once = sent && !self.may_repeat(&declared, request).await;
             again.push((request.clone(), once));
         }
-        self.taken_over(caller, session, &again)
+        self.taken_over(caller, session, &again).await
     }
 
     /// Leaves a request whose result nobody knows to the next host that looks. False: it is not in doubt.
-    pub fn send_again(&self, caller: &Caller, session: SessionId, request: &OpenRequest) -> Result<bool, Fault> {
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.visible(caller, session)? else { return Ok(Some(false)) };
+    pub async fn send_again(&self, caller: &Caller, session: SessionId, request: &OpenRequest) -> Result<bool, Fault> {
+        self.moving(session, || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Tried::Nothing(false)) };
             let mut draft = Draft::of(head);
             let open = draft.head.requests.iter_mut().find(|r| r.id == request.id && r.need == request.need);
             let Some(open) = open.filter(|r| matches!(r.standing, Standing::Doubtful(_))) else {
-                return Ok(Some(false));
+                return Ok(Tried::Nothing(false));
             };
             open.standing = Standing::Waiting;
             let note =
                 NoteRow { kind: "send-again".into(), request: Some(request.id.clone()), detail: serde_json::json!({}) };
             draft.note(self.clock.now(), note, Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
-            Ok(self.commit(&draft)?.then_some(true))
+            Ok(Tried::moved(draft, true))
         })
+        .await
     }
 
     /// Whether a request of this host's kind is carried out by nobody.
@@ -157,7 +158,7 @@ impl Host {
         }
     }
 
-    fn taken_over(
+    async fn taken_over(
         &self,
         caller: &Caller,
         session: SessionId,
@@ -166,9 +167,8 @@ impl Host {
         if left.is_empty() {
             return Ok(Vec::new());
         }
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.store.head(session)? else { return Ok(Some(Vec::new())) };
+        self.moving(session, || {
+            let Some(head) = self.store.head(session)? else { return Ok(Tried::Nothing(Vec::new())) };
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
             for (request, once) in left {
@@ -179,8 +179,9 @@ impl Host {
             }
             let mine = draft.head.requests.iter().filter(|r| left.iter().any(|(l, _)| l.id == r.id));
             let mine = mine.filter(|r| matches!(r.standing, Standing::Sent(_))).cloned().collect();
-            Ok(self.commit(&draft)?.then_some(mine))
+            Ok(Tried::moved(draft, mine))
         })
+        .await
     }
 
     fn taken(

@@ -2,6 +2,7 @@
 
 use super::advance::{Advanced, Incoming};
 use super::caller::Caller;
+use super::commit::Tried;
 use super::fault::Fault;
 use super::host::Host;
 use super::line::NoteRow;
@@ -22,7 +23,7 @@ fn name(parent: SessionId, request: &OpenRequest) -> Option<SessionId> {
 impl Host {
     /// Begins the session that a request asks for, or finds it begun. None: it asks for no session, or its end has come back
     /// and closed nothing.
-    pub(super) fn child(
+    pub(super) async fn child(
         &self,
         caller: &Caller,
         parent: SessionId,
@@ -33,8 +34,8 @@ impl Host {
         };
         let Some(session) = name(parent, request) else { return Ok(None) };
         if let Some(head) = self.store.head(session)? {
-            self.begun(caller, parent, request, session)?;
-            return if head.outcome.is_some() { self.hand_up(caller, session) } else { Ok(None) };
+            self.begun(caller, parent, request, session).await?;
+            return if head.outcome.is_some() { self.hand_up(caller, session).await } else { Ok(None) };
         }
         let Some(above) = self.store.head(parent)? else { return Ok(None) };
         let wanted = (interpreter.unwrap_or_else(|| above.interpreter.clone()), workflow);
@@ -44,21 +45,21 @@ impl Host {
             depth: above.parent.map_or(1, |p| p.depth.saturating_add(1)),
             told: false,
         };
-        match self.started(caller, session, (&wanted.0, &wanted.1, &args), link) {
+        match self.started(caller, session, (&wanted.0, &wanted.1, &args), link).await {
             Ok(Ok(advanced)) => {
-                self.begun(caller, parent, request, session)?;
+                self.begun(caller, parent, request, session).await?;
                 if let Some(own) = &caller.own {
                     own.set(&wanted.0, &wanted.1, session);
                 }
                 Ok(Some(advanced))
             }
-            Ok(Err(refused)) => self.came_to_nothing(caller, parent, request, words(&refused)),
+            Ok(Err(refused)) => self.came_to_nothing(caller, parent, request, words(&refused)).await,
             Err(fault @ (Fault::Store(_) | Fault::Busy(_))) => Err(fault),
-            Err(fault) => self.came_to_nothing(caller, parent, request, fault.to_string()),
+            Err(fault) => self.came_to_nothing(caller, parent, request, fault.to_string()).await,
         }
     }
 
-    fn started(
+    async fn started(
         &self,
         caller: &Caller,
         session: SessionId,
@@ -84,29 +85,37 @@ impl Host {
         };
         self.keep(&pinned.plugin, &pinned.definition)?;
         // A conflict: another process has begun the very same session meanwhile.
-        if !self.commit(&draft)? {
+        if !self.commit(&draft).await? {
             return Err(Fault::Busy(session));
         }
         Ok(Ok(advanced))
     }
 
     /// Writes down which session a request has begun.
-    fn begun(&self, caller: &Caller, parent: SessionId, request: &OpenRequest, child: SessionId) -> Result<(), Fault> {
-        let _held = self.locks.hold(parent);
-        self.retrying(parent, &mut || {
-            let Some(head) = self.visible(caller, parent)? else { return Ok(Some(())) };
+    async fn begun(
+        &self,
+        caller: &Caller,
+        parent: SessionId,
+        request: &OpenRequest,
+        child: SessionId,
+    ) -> Result<(), Fault> {
+        self.moving(parent, || {
+            let Some(head) = self.visible(caller, parent)? else { return Ok(Tried::Nothing(())) };
             let mut draft = Draft::of(head);
             let open = draft.head.requests.iter_mut().find(|r| r.id == request.id && r.standing == request.standing);
-            let Some(Standing::Sent(sent)) = open.as_ref().map(|o| o.standing) else { return Ok(Some(())) };
+            let Some(Standing::Sent(sent)) = open.as_ref().map(|o| o.standing) else {
+                return Ok(Tried::Nothing(()));
+            };
             open.into_iter().for_each(|open| open.standing = Standing::Begun(sent));
             let detail = serde_json::json!({"session": child.to_string()});
             let note = NoteRow { kind: "begun".into(), request: Some(request.id.clone()), detail };
             draft.note(self.clock.now(), note, Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
-            Ok(self.commit(&draft)?.then_some(()))
+            Ok(Tried::moved(draft, ()))
         })
+        .await
     }
 
-    fn came_to_nothing(
+    async fn came_to_nothing(
         &self,
         caller: &Caller,
         parent: SessionId,
@@ -114,11 +123,11 @@ impl Host {
         message: String,
     ) -> Result<Option<Advanced>, Fault> {
         let value = Err(Failure { kind: Mishap::Failed, message, detail: None });
-        self.reply(caller, (parent, &request.need), &Reply { request: request.id.clone(), value }, Source::Host)
+        self.reply(caller, (parent, &request.need), &Reply { request: request.id.clone(), value }, Source::Host).await
     }
 
     /// Hands the outcome of a session to the one that asked for it, once. None if that waits for it no more.
-    pub(super) fn hand_up(&self, caller: &Caller, child: SessionId) -> Result<Option<Advanced>, Fault> {
+    pub(super) async fn hand_up(&self, caller: &Caller, child: SessionId) -> Result<Option<Advanced>, Fault> {
         let Some(head) = self.store.head(child)? else { return Ok(None) };
         let (Some(parent), Some(outcome)) = (&head.parent, &head.outcome) else { return Ok(None) };
         if parent.told {
@@ -131,33 +140,33 @@ impl Host {
             Some(open) => {
                 let reply = Reply { request: open.id.clone(), value: wire::outcome_of(outcome) };
                 let own = Caller { own: caller.own.clone(), ..caller.clone() };
-                self.reply(&own, (parent.session, &open.need), &reply, Source::Host)
+                self.reply(&own, (parent.session, &open.need), &reply, Source::Host).await
             }
             None => Ok(None),
         };
         let taken = matches!(&advanced, Ok(Some(_)));
         // What broke in the other session is told there; this one has done what it could.
         if !matches!(&advanced, Err(Fault::Store(_) | Fault::Busy(_))) {
-            self.handed_up(caller, child, parent, taken)?;
+            self.handed_up(caller, child, parent, taken).await?;
         }
         advanced
     }
 
-    fn handed_up(&self, caller: &Caller, child: SessionId, parent: &Parent, taken: bool) -> Result<(), Fault> {
-        let _held = self.locks.hold(child);
-        self.retrying(child, &mut || {
-            let Some(mut head) = self.store.head(child)? else { return Ok(Some(())) };
+    async fn handed_up(&self, caller: &Caller, child: SessionId, parent: &Parent, taken: bool) -> Result<(), Fault> {
+        self.moving(child, || {
+            let Some(mut head) = self.store.head(child)? else { return Ok(Tried::Nothing(())) };
             match &mut head.parent {
                 Some(parent) if !parent.told => parent.told = true,
-                _ => return Ok(Some(())),
+                _ => return Ok(Tried::Nothing(())),
             }
             let mut draft = Draft::of(head);
             let detail =
                 serde_json::json!({"session": parent.session.to_string(), "request": parent.request, "taken": taken});
             let note = NoteRow { kind: "handed-up".into(), request: None, detail };
             draft.note(self.clock.now(), note, Some(caller.by())).map_err(|bad| Fault::Arguments(bad.0))?;
-            Ok(self.commit(&draft)?.then_some(()))
+            Ok(Tried::moved(draft, ()))
         })
+        .await
     }
 }
 

@@ -35,8 +35,40 @@ impl Host {
         Ok(contract::Memory { total: head.memories, items })
     }
 
+    /// Moves a session: holds it, and tries again while other processes are faster. The plugin is pure, and sees each time
+    /// where the session stands.
+    pub(super) async fn moving<T>(
+        &self,
+        session: SessionId,
+        attempt: impl FnMut() -> Result<Tried<T>, Fault>,
+    ) -> Result<T, Fault> {
+        self.moving_then(session, attempt, |_| ()).await
+    }
+
+    /// The same, and something for the draft that was committed.
+    pub(super) async fn moving_then<T>(
+        &self,
+        session: SessionId,
+        mut attempt: impl FnMut() -> Result<Tried<T>, Fault>,
+        committed: impl Fn(&Draft),
+    ) -> Result<T, Fault> {
+        let _held = self.locks.hold(session).await;
+        for _ in 0..CONFLICT_RETRIES_MAX {
+            match attempt()? {
+                Tried::Nothing(value) => return Ok(value),
+                Tried::Moved(draft, value) => {
+                    if self.commit(&draft).await? {
+                        committed(&draft);
+                        return Ok(value);
+                    }
+                }
+            }
+        }
+        Err(Fault::Busy(session))
+    }
+
     /// Whether the draft is now the truth. A draft without lines changes nothing.
-    pub(super) fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
+    pub(super) async fn commit(&self, draft: &Draft) -> Result<bool, Fault> {
         let mut change = draft.change();
         if change.lines.is_empty() {
             return Ok(true);
@@ -46,7 +78,7 @@ impl Host {
         }
         self.seal(draft.start(), &mut change.head)?;
         let began = Instant::now();
-        if !self.committed_or_not(change)? {
+        if !self.committed_or_not(change).await? {
             return Ok(false);
         }
         if let Some(observers) = self.observers.get() {
@@ -57,29 +89,31 @@ impl Host {
         Ok(true)
     }
 
-    /// Commits a change. Content that was dropped meanwhile is kept once more.
-    pub(super) fn committed_or_not(&self, change: store::Change) -> Result<bool, Fault> {
-        match self.store.commit(change.clone())? {
-            Committed::Done => Ok(true),
-            Committed::Conflict => Ok(false),
-            Committed::Dropped => {
+    /// Commits a change. Content that was dropped meanwhile is kept once more: only what begins can miss it.
+    pub(super) async fn committed_or_not(&self, change: store::Change) -> Result<bool, Fault> {
+        let begins = (change.expected == 0).then(|| change.clone());
+        match (self.store.committing(change).await?, begins) {
+            (Committed::Done, _) => Ok(true),
+            (Committed::Dropped, Some(change)) => {
                 self.keep_again(&change.head)?;
-                Ok(self.store.commit(change)? == Committed::Done)
+                Ok(self.store.committing(change).await? == Committed::Done)
             }
+            (Committed::Conflict | Committed::Dropped, _) => Ok(false),
         }
     }
+}
 
-    /// Tries again while other processes move the session: the plugin is pure, and sees each time where it stands.
-    pub(super) fn retrying<T>(
-        &self,
-        session: SessionId,
-        attempt: &mut dyn FnMut() -> Result<Option<T>, Fault>,
-    ) -> Result<T, Fault> {
-        for _ in 0..CONFLICT_RETRIES_MAX {
-            if let Some(done) = attempt()? {
-                return Ok(done);
-            }
-        }
-        Err(Fault::Busy(session))
+/// What a try at moving a session came to.
+#[derive(Debug)]
+pub(super) enum Tried<T> {
+    /// There is nothing to move.
+    Nothing(T),
+    /// This is to be committed.
+    Moved(Box<Draft>, T),
+}
+
+impl<T> Tried<T> {
+    pub(super) fn moved(draft: Draft, value: T) -> Self {
+        Self::Moved(Box::new(draft), value)
     }
 }

@@ -254,7 +254,7 @@ impl<'h> Drive<'h> {
             }
             Carried::Unanswered(how) => {
                 let note = unanswered(&request.id, &how, asked.elapsed());
-                self.host.note(&self.caller, session, &note)?;
+                self.host.note(&self.caller, session, &note).await?;
                 return Ok(Some(Vec::new()));
             }
             Carried::NotNow => {}
@@ -278,7 +278,7 @@ impl<'h> Drive<'h> {
                 self.keys.push((session, request.id.clone()));
                 self.timers.note(session, &request);
                 self.flying.push(flight);
-            } else if let Some(next) = self.host.child(&self.caller, session, &request)? {
+            } else if let Some(next) = self.host.child(&self.caller, session, &request).await? {
                 self.moved(next, effects).await?;
             }
         }
@@ -316,7 +316,7 @@ impl<'h> Drive<'h> {
         let waited_for = self.timers.forget(session, &request);
         if value.is_none() {
             // Because the clock has ended it, or it was closed, or the client gave its call up.
-            match self.host.settle(&self.caller, session)? {
+            match self.host.settle(&self.caller, session).await? {
                 Some(next) => self.moved(next, effects).await?,
                 None if is_timer(&request) => {
                     self.overtaken |= waited_for && self.advanced.session == Some(session);
@@ -380,9 +380,9 @@ impl<'h> Drive<'h> {
         effects: &E,
     ) -> Result<bool, Fault> {
         // Closed meanwhile, by someone else or by the turn before.
-        let Some(next) = self.host.reply(&self.caller, (session, asked), reply, source)? else {
+        let Some(next) = self.host.reply(&self.caller, (session, asked), reply, source).await? else {
             if matches!(source, Source::Upstream) {
-                self.host.note(&self.caller, session, &late(reply))?;
+                self.host.note(&self.caller, session, &late(reply)).await?;
             }
             return Ok(true);
         };
@@ -401,7 +401,7 @@ impl<'h> Drive<'h> {
     async fn hand_up<E: Effects>(&mut self, effects: &E) -> Result<(), Fault> {
         while self.advanced.hands_up {
             let Some(child) = self.advanced.session else { break };
-            let Some(next) = self.host.hand_up(&self.caller, child)? else { break };
+            let Some(next) = self.host.hand_up(&self.caller, child).await? else { break };
             effects.tell(&next.progress).await;
             self.wait_for(next.session, next.opened.clone());
             self.advanced = next;

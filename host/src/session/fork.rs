@@ -9,6 +9,7 @@ use super::{sealing, wire};
 use crate::session::model::{Digest, Fork, Gap, Head, OpenRequest, SessionId, Standing};
 use crate::session::turn;
 use crate::store::{Change, Inherit};
+use crate::waiting::now;
 
 /// From where to fork, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Host {
         let inherit = Some(Inherit { from: from.session, lines: then.line, memories: head.memories });
         let change = Change { expected: 0, head: head.clone(), inherit, lines: vec![bytes], memories: Vec::new(), due };
         // What it inherits can only be gone because the session was pruned meanwhile.
-        if self.committed_or_not(change)? { Ok(head) } else { Err(unknown()) }
+        if now(self.committed_or_not(change))? { Ok(head) } else { Err(unknown()) }
     }
 
     /// A session after the event that wrote an entry.

@@ -36,7 +36,7 @@ impl Host {
 
     /// A session has begun. If more of its workflow are open now than its document lets be, those are ended that have moved
     /// least recently.
-    pub(super) fn keep_to_limit(&self, caller: &Caller, pinned: &Pinned, begun: &Head) -> Result<(), Fault> {
+    pub(super) async fn keep_to_limit(&self, caller: &Caller, pinned: &Pinned, begun: &Head) -> Result<(), Fault> {
         let Some(limit) = pinned.definition.keeping.limit else { return Ok(()) };
         let limit = usize::try_from(limit.max(1)).unwrap_or(usize::MAX);
         let mut open = self.open_beside(begun)?;
@@ -47,7 +47,7 @@ impl Host {
             let many = if limit == 1 { "session" } else { "sessions" };
             let message =
                 format!("`{}` keeps {limit} {many} open, and this one had moved least recently", head.workflow);
-            self.drop_if_unmoved(caller, &head, &message)?;
+            self.drop_if_unmoved(caller, &head, &message).await?;
         }
         Ok(())
     }
@@ -80,8 +80,8 @@ impl Host {
         Ok(open)
     }
 
-    fn drop_if_unmoved(&self, caller: &Caller, listed: &Head, message: &str) -> Result<(), Fault> {
-        let _held = self.locks.hold(listed.session);
+    async fn drop_if_unmoved(&self, caller: &Caller, listed: &Head, message: &str) -> Result<(), Fault> {
+        let _held = self.locks.hold(listed.session).await;
         let Some(head) = self.store.head(listed.session)? else { return Ok(()) };
         if head.lines != listed.lines || head.outcome.is_some() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Host {
             .drop_session(self.clock.now(), message.to_owned(), Some(caller.by()))
             .map_err(|bad| Fault::Arguments(bad.0))?;
         // A conflict: it has moved meanwhile, and is not the one that moved least recently.
-        self.commit(&draft).map(|_| ())
+        self.commit(&draft).await.map(|_| ())
     }
 
     /// What a caller gets who calls a session that the host has ended, and a line about it.

@@ -3,6 +3,7 @@
 
 mod adrift;
 mod advance;
+mod blocking;
 mod caller;
 mod carry;
 mod child;
@@ -38,6 +39,7 @@ mod walk;
 pub mod wire;
 
 pub use advance::Advanced;
+pub use blocking::Blocking;
 pub use caller::{Caller, OwnSessions};
 pub use compare::{Answer, Comparison, Parting};
 pub use damage::Damage;

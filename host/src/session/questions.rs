@@ -30,7 +30,7 @@ pub(super) async fn put<E: Effects>(
     let (how, more) = words(&answered);
     let members = [("prompt", json!(prompt)), ("waited_ms", json!(waited_ms)), ("how", json!(how))];
     let detail: Value = members.into_iter().chain(more).map(|(key, value)| (key.to_owned(), value)).collect();
-    host.note(caller, session, &NoteRow { kind: "asked".into(), request: Some(request), detail })?;
+    host.note(caller, session, &NoteRow { kind: "asked".into(), request: Some(request), detail }).await?;
     // The call may have ended meanwhile.
     let _ = answer.send(answered);
     Ok(())

@@ -3,6 +3,7 @@
 
 use super::advance::{Advanced, Incoming};
 use super::caller::Caller;
+use super::commit::Tried;
 use super::drive::Adrift;
 use super::fault::Fault;
 use super::host::{Host, Pinned};
@@ -13,6 +14,7 @@ use super::wire;
 use crate::limits::{SWEEP_SESSIONS_MAX, TAKE_OVER_MAX};
 use crate::plugin::contract::{self, Input, Source};
 use crate::session::model::{Head, Millis, OpenRequest, SessionId, Standing};
+use crate::waiting::now;
 
 /// What the clock's events came to.
 #[derive(Debug, Default)]
@@ -43,12 +45,12 @@ impl Host {
         let due = self.store.due(until, limit)?;
         let (mut moved, mut faults) = (0, Vec::new());
         for &session in &due {
-            match self.sweep_one(session) {
+            match now(self.sweep_one(session)) {
                 Ok(true) => moved += 1,
                 Ok(false) => {}
                 Err(fault) => {
                     if fault.would_recur() {
-                        faults.extend(self.let_rest(session, &fault).err());
+                        faults.extend(now(self.let_rest(session, &fault)).err());
                     }
                     faults.push(fault);
                 }
@@ -58,27 +60,26 @@ impl Host {
     }
 
     /// What broke on the clock's turn would break again at its next: it waits for a call instead.
-    fn let_rest(&self, session: SessionId, fault: &Fault) -> Result<(), Fault> {
+    async fn let_rest(&self, session: SessionId, fault: &Fault) -> Result<(), Fault> {
         let clock = clock();
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.store.head(session)? else { return Ok(Some(())) };
+        self.moving(session, || {
+            let Some(head) = self.store.head(session)? else { return Ok(Tried::Nothing(())) };
             let mut draft = Draft::of(head);
             let detail = serde_json::json!({"fault": fault.to_string()});
             let note = NoteRow { kind: "rests".into(), request: None, detail };
             draft.note(self.clock.now(), note, Some(clock.by())).map_err(|bad| Fault::Arguments(bad.0))?;
             draft.quieten();
-            Ok(self.commit(&draft)?.then_some(()))
+            Ok(Tried::moved(draft, ()))
         })
+        .await
     }
 
     /// Whether it moved.
-    fn sweep_one(&self, session: SessionId) -> Result<bool, Fault> {
+    async fn sweep_one(&self, session: SessionId) -> Result<bool, Fault> {
         let clock = clock();
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
+        let attempt = || {
             let Some(head) = self.store.head(session)?.filter(|head| !self.is_heard(head)) else {
-                return Ok(Some(false));
+                return Ok(Tried::Nothing(false));
             };
             let before = head.lines;
             let pinned = self.pinned(&head)?;
@@ -87,13 +88,14 @@ impl Host {
                 return Err(fault);
             }
             self.drop_idle(&clock, &pinned, &mut draft)?;
-            if !self.commit(&draft)? {
-                return Ok(None);
-            }
+            let moved = draft.head.lines > before;
+            Ok(Tried::moved(draft, moved))
+        };
+        let committed = |draft: &Draft| {
             self.look_after(&draft.head);
-            self.set_adrift_what_began(&clock, &draft);
-            Ok(Some(draft.head.lines > before))
-        })
+            self.set_adrift_what_began(&clock, draft);
+        };
+        self.moving_then(session, attempt, committed).await
     }
 
     /// Whether all that is due now are timers that calls wait for: their reply is those calls'.
@@ -105,19 +107,19 @@ impl Host {
     }
 
     /// What the clock says to a session for which a call has waited. None: nothing was due any more.
-    pub(super) fn settle(&self, caller: &Caller, session: SessionId) -> Result<Option<Advanced>, Fault> {
+    pub(super) async fn settle(&self, caller: &Caller, session: SessionId) -> Result<Option<Advanced>, Fault> {
         let clock = Caller { owner: caller.owner.clone(), ..clock() };
-        let _held = self.locks.hold(session);
-        self.retrying(session, &mut || {
-            let Some(head) = self.visible(caller, session)? else { return Ok(Some(None)) };
+        self.moving(session, || {
+            let Some(head) = self.visible(caller, session)? else { return Ok(Tried::Nothing(None)) };
             let pinned = self.pinned(&head)?;
             let mut draft = Draft::of(head);
             let due = self.overdue(&clock, &pinned, &mut draft)?;
             if let Some(fault) = due.broken {
                 return Err(fault);
             }
-            Ok(self.commit(&draft)?.then_some(due.last))
+            Ok(Tried::moved(draft, due.last))
         })
+        .await
     }
 
     /// What the clock's turn asked of this host is carried out without a caller.

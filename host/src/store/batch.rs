@@ -38,6 +38,16 @@ pub(super) enum Done {
     Taken(Vec<SessionId>),
 }
 
+impl Done {
+    /// What became of a change.
+    pub(super) fn committed(self) -> Committed {
+        match self {
+            Self::Committed(committed) => committed,
+            Self::Taken(_) => Committed::Conflict,
+        }
+    }
+}
+
 impl From<Committed> for Done {
     fn from(committed: Committed) -> Self {
         Self::Committed(committed)

@@ -24,11 +24,12 @@ use super::news::{Changes, Mark, News};
 use super::opening::{backend, begin, database, furnish, log_backend, verify};
 use super::provenance;
 use super::prune::Taking;
-use super::queue::{Queue, lock};
+use super::queue::{Queue, Seat, lock};
 use super::tables::{self, Readable};
 use super::trouble::{self, Trouble};
-use super::{Change, Committed, Durability, Fault, Limit, Listed, Options, Query, Report, Store};
+use super::{Change, Committed, Committing, Durability, Fault, Limit, Listed, Options, Query, Report, Store};
 use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
+use crate::waiting::may_block;
 
 /// The store on a database that only this process has open.
 pub struct Local {
@@ -214,15 +215,32 @@ impl Local {
 
     fn submit(&self, job: Job) -> Result<Done, Fault> {
         let bytes = job.bytes();
-        self.queue.submit(job, bytes, |batch| {
-            let jobs: Vec<&Job> = batch.iter().map(|seat| &seat.job).collect();
-            let answers = self.guarded(|| lock(&self.desk).run(&self.database, &jobs));
-            self.news.tell(answers.iter().flatten().zip(&jobs).flat_map(|(answer, job)| changed(answer, job)));
-            answers.unwrap_or_else(|fault| {
-                // Whatever stopped a batch as a whole, nothing more is written: what the pages hold is not known.
-                let fault = self.broken.get_or_init(|| fault);
-                jobs.iter().map(|_| Err(fault.clone())).collect()
-            })
+        self.queue.submit(job, bytes, |batch| self.run(batch))
+    }
+
+    /// Carries out batches for those who await their commits, until the clerk is let go.
+    pub(super) fn serve(&self) {
+        self.queue.serve(|batch| self.run(batch));
+    }
+
+    /// There is a thread that serves.
+    pub(super) fn expect_clerk(&self) {
+        self.queue.open();
+    }
+
+    /// Lets the clerk go.
+    pub(super) fn dismiss_clerk(&self) {
+        self.queue.close();
+    }
+
+    fn run(&self, batch: &[Arc<Seat<Job, Result<Done, Fault>>>]) -> Vec<Result<Done, Fault>> {
+        let jobs: Vec<&Job> = batch.iter().map(|seat| &seat.job).collect();
+        let answers = self.guarded(|| lock(&self.desk).run(&self.database, &jobs));
+        self.news.tell(answers.iter().flatten().zip(&jobs).flat_map(|(answer, job)| changed(answer, job)));
+        answers.unwrap_or_else(|fault| {
+            // Whatever stopped a batch as a whole, nothing more is written: what the pages hold is not known.
+            let fault = self.broken.get_or_init(|| fault);
+            jobs.iter().map(|_| Err(fault.clone())).collect()
         })
     }
 
@@ -378,12 +396,19 @@ impl Store for Local {
     }
 
     fn commit(&self, change: Change) -> Result<Committed, Fault> {
-        let job = Job::change(change)?;
-        bounded("a change", job.bytes(), CHANGE_BYTES_MAX)?;
-        match self.submit(job)? {
-            Done::Committed(committed) => Ok(committed),
-            Done::Taken(_) => Ok(Committed::Conflict),
-        }
+        self.submit(job(change)?).map(Done::committed)
+    }
+
+    fn committing(&self, change: Change) -> Committing<'_> {
+        Box::pin(async move {
+            let job = job(change)?;
+            let bytes = job.bytes();
+            let done = match self.queue.hand_in(job, bytes) {
+                Ok(answer) => answer.await.unwrap_or_else(|_| Err(Fault::Io("this process is ending".into()))),
+                Err(job) => may_block(|| self.submit(job)),
+            };
+            done.map(Done::committed)
+        })
     }
 
     fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
@@ -444,6 +469,13 @@ fn changed(answer: &Result<Done, Fault>, job: &Job) -> Vec<SessionId> {
         (Ok(Done::Taken(taken)), _) => taken.clone(),
         (Ok(Done::Committed(_)) | Err(_), _) => Vec::new(),
     }
+}
+
+/// A change as a job, if it is not too large.
+fn job(change: Change) -> Result<Job, Fault> {
+    let job = Job::change(change)?;
+    bounded("a change", job.bytes(), CHANGE_BYTES_MAX)?;
+    Ok(job)
 }
 
 fn bounded(what: &str, bytes: usize, most: usize) -> Result<(), Fault> {

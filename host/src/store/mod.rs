@@ -36,6 +36,7 @@ mod trouble;
 mod upkeep;
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,11 @@ pub use local::{Expect, Local};
 use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 pub use news::{Changes, Mark};
 
-/// What a store can do. All of it is synchronous and may block on the disk; nothing is held between two calls.
+/// A commit under way. Whoever drops it does not stop it.
+pub type Committing<'s> = Pin<Box<dyn Future<Output = Result<Committed, Fault>> + Send + 's>>;
+
+/// What a store can do. All of it is synchronous and may block on the disk, but for `committing`; nothing is held between two
+/// calls.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// The head of a session, if there is one.
     fn head(&self, session: SessionId) -> Result<Option<Head>, Fault>;
@@ -63,6 +68,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn keep(&self, bytes: &[u8]) -> Result<Digest, Fault>;
     /// One transaction: head, lines and memories, or none of them. Returns after it is durable.
     fn commit(&self, change: Change) -> Result<Committed, Fault>;
+    /// The same, awaited: a store that can do so holds no thread while it waits for the disk.
+    fn committing(&self, change: Change) -> Committing<'_> {
+        Box::pin(async move { self.commit(change) })
+    }
     /// The number of this running host among those that work on the store, from its first use until the process ends.
     fn host(&self) -> Result<u64, Fault>;
     /// Whether the host of that number still runs.

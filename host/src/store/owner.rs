@@ -26,6 +26,7 @@ pub(super) struct Owner {
     house: Arc<House>,
     directory: PathBuf,
     porter: Option<JoinHandle<()>>,
+    clerk: Option<JoinHandle<()>>,
 }
 
 /// What the serving threads share. INVARIANT: `local` stands before `_lock`, so the database is closed while the lock is
@@ -68,12 +69,21 @@ impl Owner {
             let shown = directory.display();
             (options.notice)(&format!("the store in `{shown}` cannot be shared with other processes: {error}"));
         }
-        Ok(Self { house, directory: directory.to_owned(), porter: porter.ok() })
+        let clerk = clerk(&house);
+        Ok(Self { house, directory: directory.to_owned(), porter: porter.ok(), clerk })
     }
 
     pub(super) fn local(&self) -> &Local {
         &self.house.local
     }
+}
+
+/// The thread that commits for those who await it. Without one they commit themselves.
+fn clerk(house: &Arc<House>) -> Option<JoinHandle<()>> {
+    let inside = Arc::clone(house);
+    let clerk = thread::Builder::new().name("store-clerk".to_owned()).spawn(move || inside.local.serve()).ok()?;
+    house.local.expect_clerk();
+    Some(clerk)
 }
 
 /// Writes the process id into the lock file.
@@ -95,6 +105,10 @@ impl Drop for Owner {
             let _ = std::fs::remove_file(socket::path(&self.directory));
         }
         self.house.local.hush();
+        self.house.local.dismiss_clerk();
+        if let Some(clerk) = self.clerk.take() {
+            let _ = clerk.join();
+        }
         let leaving = std::mem::take(&mut lock(&self.house.guests).present);
         for guest in leaving.values() {
             let _ = guest.stream.shutdown(std::net::Shutdown::Both);

@@ -1,9 +1,11 @@
-//! Group commit: whoever finds no leader leads. A leader takes all jobs that wait, up to a limit, runs them as one batch
-//! and hands out the answers; the sync of one batch is the gathering time of the next. There is no timer and no thread of
-//! its own, so a lone caller pays for neither.
+//! Group commit: jobs that wait become one batch, and the sync of one batch is the gathering time of the next; there is no
+//! timer. Whoever finds no leader leads: a lone caller is its own leader and changes no thread. Where many call, a clerk, a
+//! thread of its own, leads for those who await their answers: what waits for the disk then holds no other thread.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use futures::channel::oneshot;
 
 use super::limits::{BATCH_BYTES_MAX, BATCH_JOBS_MAX, QUEUE_BYTES_MAX, QUEUE_JOBS_MAX};
 
@@ -12,6 +14,7 @@ use super::limits::{BATCH_BYTES_MAX, BATCH_JOBS_MAX, QUEUE_BYTES_MAX, QUEUE_JOBS
 pub(super) struct Queue<J, A> {
     state: Mutex<State<J, A>>,
     room: Condvar,
+    called: Condvar,
 }
 
 #[derive(Debug)]
@@ -19,6 +22,16 @@ struct State<J, A> {
     waiting: VecDeque<Arc<Seat<J, A>>>,
     bytes: usize,
     led: bool,
+    clerk: Clerk,
+}
+
+/// Whether there is a thread that leads for those who await.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clerk {
+    None,
+    Here,
+    /// It answers those who are there, and goes.
+    Leaving,
 }
 
 /// A job and the place for its answer.
@@ -26,6 +39,18 @@ struct State<J, A> {
 pub(super) struct Seat<J, A> {
     pub(super) job: J,
     bytes: usize,
+    taken: Taken<A>,
+}
+
+/// Who sits there: a thread that waits, and leads if it must, or a task that awaits.
+#[derive(Debug)]
+enum Taken<A> {
+    Thread(Arc<Place<A>>),
+    Task(Mutex<Option<oneshot::Sender<A>>>),
+}
+
+#[derive(Debug)]
+struct Place<A> {
     answer: Mutex<Option<A>>,
     wake: Condvar,
 }
@@ -35,48 +60,122 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl<J, A> Seat<J, A> {
+    fn answer(&self, answer: A) {
+        match &self.taken {
+            Taken::Thread(place) => {
+                *lock(&place.answer) = Some(answer);
+                place.wake.notify_one();
+            }
+            // One who does not wait any more wants no answer.
+            Taken::Task(place) => drop(lock(place).take().map(|sender| sender.send(answer))),
+        }
+    }
+}
+
 impl<J, A> Queue<J, A> {
     pub(super) fn new() -> Self {
-        let state = State { waiting: VecDeque::new(), bytes: 0, led: false };
-        Self { state: Mutex::new(state), room: Condvar::new() }
+        let state = State { waiting: VecDeque::new(), bytes: 0, led: false, clerk: Clerk::None };
+        Self { state: Mutex::new(state), room: Condvar::new(), called: Condvar::new() }
     }
 
     /// Hands in a job and returns its answer. `run` answers a whole batch, in its order, and does not panic.
     pub(super) fn submit(&self, job: J, bytes: usize, run: impl Fn(&[Arc<Seat<J, A>>]) -> Vec<A>) -> A {
-        let seat = Arc::new(Seat { job, bytes, answer: Mutex::new(None), wake: Condvar::new() });
+        let place = Arc::new(Place { answer: Mutex::new(None), wake: Condvar::new() });
+        let seat = Arc::new(Seat { job, bytes, taken: Taken::Thread(Arc::clone(&place)) });
         let mut state = lock(&self.state);
         while state.full() {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.bytes += bytes;
-        state.waiting.push_back(Arc::clone(&seat));
+        state.take_in(seat);
         loop {
-            if let Some(answer) = lock(&seat.answer).take() {
+            if let Some(answer) = lock(&place.answer).take() {
                 return answer;
             }
             if state.led {
-                state = seat.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = place.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            state.led = true;
-            let batch = state.batch();
-            drop(state);
-            self.room.notify_all();
-            let answers = run(&batch);
-            state = lock(&self.state);
-            state.led = false;
-            for (seat, answer) in batch.iter().zip(answers) {
-                *lock(&seat.answer) = Some(answer);
-                seat.wake.notify_one();
+            state = self.lead(state, &run);
+            self.call_next(&state);
+        }
+    }
+
+    /// Hands in a job whose answer is awaited. Back comes a job for which there is no room, or no clerk.
+    pub(super) fn hand_in(&self, job: J, bytes: usize) -> Result<oneshot::Receiver<A>, J> {
+        let mut state = lock(&self.state);
+        if state.full() || state.clerk != Clerk::Here {
+            return Err(job);
+        }
+        let (sender, receiver) = oneshot::channel();
+        state.take_in(Arc::new(Seat { job, bytes, taken: Taken::Task(Mutex::new(Some(sender))) }));
+        if !state.led {
+            self.called.notify_one();
+        }
+        Ok(receiver)
+    }
+
+    /// From now on there is a clerk: a thread that serves.
+    pub(super) fn open(&self) {
+        lock(&self.state).clerk = Clerk::Here;
+    }
+
+    /// Leads for all who await, until the queue is closed and nobody waits any more.
+    pub(super) fn serve(&self, run: impl Fn(&[Arc<Seat<J, A>>]) -> Vec<A>) {
+        let mut state = lock(&self.state);
+        loop {
+            if !state.led && !state.waiting.is_empty() {
+                state = self.lead(state, &run);
+            } else if state.clerk == Clerk::Leaving && state.waiting.is_empty() {
+                state.clerk = Clerk::None;
+                return;
+            } else {
+                state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            if let Some(next) = state.waiting.front() {
-                next.wake.notify_one();
-            }
+        }
+    }
+
+    /// Lets the clerk go, when all who are there have their answers.
+    pub(super) fn close(&self) {
+        let mut state = lock(&self.state);
+        if state.clerk == Clerk::Here {
+            state.clerk = Clerk::Leaving;
+            self.called.notify_one();
+        }
+    }
+
+    fn lead<'q>(
+        &'q self,
+        mut state: MutexGuard<'q, State<J, A>>,
+        run: &impl Fn(&[Arc<Seat<J, A>>]) -> Vec<A>,
+    ) -> MutexGuard<'q, State<J, A>> {
+        state.led = true;
+        let batch = state.batch();
+        drop(state);
+        self.room.notify_all();
+        let answers = run(&batch);
+        let mut state = lock(&self.state);
+        state.led = false;
+        batch.iter().zip(answers).for_each(|(seat, answer)| seat.answer(answer));
+        state
+    }
+
+    /// Somebody else leads the next batch.
+    fn call_next(&self, state: &State<J, A>) {
+        match state.waiting.front().map(|next| &next.taken) {
+            Some(Taken::Thread(place)) => place.wake.notify_one(),
+            Some(Taken::Task(_)) => self.called.notify_one(),
+            None => {}
         }
     }
 }
 
 impl<J, A> State<J, A> {
+    fn take_in(&mut self, seat: Arc<Seat<J, A>>) {
+        self.bytes += seat.bytes;
+        self.waiting.push_back(seat);
+    }
+
     fn full(&self) -> bool {
         self.waiting.len() >= QUEUE_JOBS_MAX || self.bytes >= QUEUE_BYTES_MAX
     }
@@ -94,5 +193,82 @@ impl<J, A> State<J, A> {
         }
         self.bytes -= bytes;
         batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::waiting::now;
+    use std::thread;
+
+    type Numbers = Queue<u32, u32>;
+
+    /// Answers each number with its double.
+    fn doubled(batch: &[Arc<Seat<u32, u32>>]) -> Vec<u32> {
+        batch.iter().map(|seat| seat.job * 2).collect()
+    }
+
+    /// A queue with a clerk, which ends with the work.
+    fn staffed(work: impl FnOnce(&Numbers)) {
+        let queue = Numbers::new();
+        queue.open();
+        thread::scope(|scope| {
+            let clerk = scope.spawn(|| queue.serve(doubled));
+            work(&queue);
+            queue.close();
+            clerk.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn threads_and_tasks_are_all_answered() {
+        staffed(|queue| {
+            thread::scope(|scope| {
+                for first in 0..4 {
+                    scope.spawn(move || {
+                        for number in (first..2_000).step_by(4) {
+                            let awaited = queue.hand_in(number, 1).map(now);
+                            assert_eq!(awaited, Ok(Ok(number * 2)));
+                            assert_eq!(queue.submit(number, 1, doubled), number * 2);
+                        }
+                    });
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn who_does_not_wait_is_served_and_keeps_nobody_up() {
+        staffed(|queue| {
+            for number in 0..100 {
+                drop(queue.hand_in(number, 1));
+            }
+            assert_eq!(queue.hand_in(7, 1).map(now), Ok(Ok(14)));
+        });
+    }
+
+    #[test]
+    fn without_a_clerk_the_job_comes_back() {
+        let queue = Numbers::new();
+        assert_eq!(queue.hand_in(1, 1).map(|_| ()), Err(1));
+        staffed(|queue| {
+            let left = queue.hand_in(2, 1);
+            queue.close();
+            // The one who was there is answered, the next is not taken in.
+            assert_eq!(left.map(now), Ok(Ok(4)));
+            assert_eq!(queue.hand_in(3, 1).map(|_| ()), Err(3));
+            assert_eq!(queue.submit(3, 1, doubled), 6);
+        });
+    }
+
+    #[test]
+    fn where_there_is_no_room_the_job_comes_back() {
+        let queue = Numbers::new();
+        queue.open();
+        for number in 0..u32::try_from(QUEUE_JOBS_MAX).unwrap() {
+            assert!(queue.hand_in(number, 1).is_ok());
+        }
+        assert_eq!(queue.hand_in(1, 1).map(|_| ()), Err(1));
     }
 }

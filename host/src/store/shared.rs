@@ -14,9 +14,11 @@ use super::owner::Owner;
 use super::presence::{self, Presence};
 use super::protocol::{Call, Reply};
 use super::queue::lock;
-use super::{Change, Changes, Committed, Fault, Limit, Listed, Mark, Options, Query, Report, Store, directory};
+use super::{
+    Change, Changes, Committed, Committing, Fault, Limit, Listed, Mark, Options, Query, Report, Store, directory,
+};
 use crate::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
-use crate::waiting::{may_block, may_block_briefly};
+use crate::waiting::{lone, may_block, may_block_briefly};
 
 /// The file whose lock makes a process the owner. It lives and dies with the process, so it is never stale.
 pub(super) fn lock_path(directory: &Path) -> PathBuf {
@@ -207,6 +209,17 @@ impl Store for Shared {
             return odd();
         };
         Ok(committed)
+    }
+
+    /// A lone caller is answered on its own thread, and a follower waits for its owner: both block.
+    fn committing(&self, change: Change) -> Committing<'_> {
+        let role = Arc::clone(&lock(&self.state).role);
+        Box::pin(async move {
+            match &*role {
+                Role::Owner(owner) if !lone() => owner.local().committing(change).await,
+                Role::Owner(_) | Role::Follower(_) | Role::Closed => self.commit(change),
+            }
+        })
     }
 
     fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {

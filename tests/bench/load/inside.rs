@@ -35,7 +35,7 @@ fn host((data, documents): (&str, &str), durability: Durability) -> Result<Host>
 
 fn call(host: &Host, tool: &str, args: &Value) -> Result<Value> {
     let caller = Caller { channel: "bench", ..Caller::default() };
-    let value: Value = serde_json::from_str(&host.call(&caller, tool, &args.to_string())?.output.value)?;
+    let value: Value = serde_json::from_str(&host.blocking().call(&caller, tool, &args.to_string())?.output.value)?;
     ensure!(value["error"].is_null(), "{value}");
     Ok(value)
 }

@@ -18,7 +18,9 @@ use wfhost::clock::System;
 use wfhost::plugin::{Runtime, RuntimeOptions};
 use wfhost::session::model::{Digest, Head, Line, Millis, Pruned, SessionId};
 use wfhost::session::{Advanced, Caller, Host, HostOptions, Instead};
-use wfhost::store::{self, Change, Changes, Committed, Fault, Limit, Listed, Mark, Options, Query, Report, Store};
+use wfhost::store::{
+    self, Change, Changes, Committed, Committing, Fault, Limit, Listed, Mark, Options, Query, Report, Store,
+};
 
 const ALL: Limit = Limit { lines: 10_000, bytes: usize::MAX };
 
@@ -99,6 +101,12 @@ impl Store for Planted {
             Plant::LostCompare => self.forced(change),
         }
     }
+    fn committing(&self, change: Change) -> Committing<'_> {
+        match self.plant {
+            Plant::None => self.inner.committing(change),
+            Plant::EarlyReply | Plant::LostCompare => Box::pin(async move { self.commit(change) }),
+        }
+    }
     fn prune(&self, records: &[Pruned]) -> Result<Vec<SessionId>, Fault> {
         self.inner.prune(records)
     }
@@ -152,7 +160,7 @@ fn say(value: &Value) {
 fn carry_out(host: &Host, order: &Value) -> Result<Value> {
     let caller = Caller { channel: "simulation", ..Caller::default() };
     if let Some(tool) = order["tool"].as_str() {
-        let advanced = host.call(&caller, tool, &order["args"].to_string())?;
+        let advanced = host.blocking().call(&caller, tool, &order["args"].to_string())?;
         let uncommitted = uncommitted(host, &advanced)?;
         let value: Value = serde_json::from_str(&advanced.output.value)?;
         return Ok(json!({"value": value, "error": advanced.output.is_error, "uncommitted": uncommitted}));

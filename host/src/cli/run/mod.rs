@@ -95,7 +95,7 @@ impl Run {
         let caller = Caller { channel: "cli", own: Some(OwnSessions::default()), ..Caller::default() };
         tend(Arc::clone(host));
         let began = Instant::now();
-        let first = host.call(&caller, &self.tool, args)?;
+        let first = host.call(&caller, &self.tool, args).await?;
         let stage = Stage::new(Arc::clone(host), first.session, (self.step, !self.json));
         let mut driven = host.drive(&caller, first, &stage).await?;
         stage.show_news();

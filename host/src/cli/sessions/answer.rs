@@ -54,7 +54,7 @@ impl Answer {
             None => Err(lost()),
         };
         let reply = Reply { request: request.id.clone(), value };
-        if host.reply(&caller, (head.session, &request.need), &reply, Source::Operator)?.is_none() {
+        if host.blocking().reply(&caller, (head.session, &request.need), &reply, Source::Operator)?.is_none() {
             bail!(
                 "`{}` was answered by someone else just now; `wfhost sessions show {}` tells how",
                 request.id,
@@ -130,7 +130,7 @@ fn lost() -> Failure {
 
 /// Leaves a request to the next host that looks.
 fn again(host: &Host, caller: &Caller, head: &Head, request: &OpenRequest) -> Result<ExitCode> {
-    if !host.send_again(caller, head.session, request)? {
+    if !host.blocking().send_again(caller, head.session, request)? {
         bail!("`{}` is not in doubt: only a call whose result nobody knows can be made again", request.id);
     }
     print::line(format_args!("{} will be sent again", print::plain(&request.id)));
