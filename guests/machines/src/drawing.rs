@@ -16,11 +16,11 @@ const TOOLS: [(&str, &str); 3] = [
 /// All of the machine, or the actions with a tag.
 pub(crate) fn graph(machine: Machine<'_>, tag: Option<&str>) -> Result<Value, Broken> {
     let mut actions = Vec::new();
-    for action in machine.actions() {
+    for (action, words) in machine.actions().zip(machine.all_words()?) {
         let (action, about) = action.and_then(|action| Ok((action, action.about()?)))?;
         let tags = about.get("tags").and_then(Value::as_list).unwrap_or_default();
         if tag.is_none_or(|tag| tags.iter().any(|one| one.as_str() == Some(tag))) {
-            actions.push(described(action, &about)?);
+            actions.push(described(action, &about, words.description)?);
         }
     }
     let mut graph: Map = Map::default();
@@ -51,13 +51,13 @@ pub(crate) fn graph(machine: Machine<'_>, tag: Option<&str>) -> Result<Value, Br
     Ok(graph.into())
 }
 
-fn described(action: Action<'_>, about: &Value) -> Result<Value, Broken> {
+fn described(action: Action<'_>, about: &Value, description: String) -> Result<Value, Broken> {
     let of = |key: &str| about.get(key).cloned().unwrap_or_default();
     let inputs = action.inputs()?;
     let (required, optional) = split(&inputs);
     let mut members = vec![
         ("name", Value::from(action.name)),
-        ("description", action.description()?.into()),
+        ("description", description.into()),
         ("reads", of("reads")),
         ("writes", of("writes")),
         ("required_inputs", required.into()),

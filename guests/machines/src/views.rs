@@ -153,7 +153,7 @@ fn text(now: &Now<'_, '_>, journal: &Journal, view: &str, args: &Value) -> Resul
 
 fn source(now: &Now<'_, '_>, name: &str) -> Result<Value, Broken> {
     Ok(match now.machine.find(name)? {
-        Some(action) => Value::from([("action", name.into()), ("source", action.source()?.into())]),
+        Some(action) => Value::from([("action", name.into()), ("source", now.machine.words(action)?.source.into())]),
         None => {
             let known: Vec<&str> = now
                 .machine

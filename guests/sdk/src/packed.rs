@@ -26,9 +26,14 @@ impl Writer {
 
     /// Appends a text.
     pub fn text(&mut self, text: &str) -> Text {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Appends bytes that are no text.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Text {
         let at = self.end();
-        self.0.extend_from_slice(text.as_bytes());
-        Text { at, len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+        self.0.extend_from_slice(bytes);
+        Text { at, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX) }
     }
 
     /// Appends words, and says where they begin.

@@ -14,6 +14,7 @@ mod diagrams;
 mod documents;
 mod effects;
 mod guards;
+mod large;
 mod steps;
 mod twins;
 
