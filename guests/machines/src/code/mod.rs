@@ -34,10 +34,10 @@ const NO_RULE: u32 = 0;
 const ANEW: u32 = 1;
 /// The first rule of the table.
 const RULES: u32 = 2;
-/// A rule has a guard, something to show, and that is not the guard.
+/// A rule has a guard.
 const GUARDED: u32 = 1;
-const SHOWN: u32 = 2;
-const LABELLED: u32 = 4;
+/// A rule shows something else than the guard.
+const LABELLED: u32 = 2;
 /// Texts that stand with a kind of actions.
 const TEXTS: u32 = 4;
 
@@ -275,11 +275,7 @@ impl<'a> Machine<'a> {
     fn rule(self, rule: &mut Cursor<'a>) -> Result<Rule<'a>, Broken> {
         let flags = rule.number()?;
         let guard = if flags & GUARDED == 0 { None } else { Some((rule.text()?, rule.text()?)) };
-        let label = match flags & (SHOWN | LABELLED) {
-            0 => None,
-            SHOWN => guard.map(|(guard, _)| guard),
-            _ => Some(rule.text()?),
-        };
+        let label = if flags & LABELLED == 0 { guard.map(|(guard, _)| guard) } else { Some(rule.text()?) };
         Ok((guard, label))
     }
 

@@ -8,15 +8,15 @@ use wfhost_guest::value::Value;
 
 use super::bytes::{count, distance, put, put_text};
 use super::squeeze::squeezed;
-use super::{ANEW, BESIDE, GUARDED, HEAD, LABELLED, MAGIC, NO_RULE, RULES, SHOWN};
-use crate::document::{label, model};
+use super::{ANEW, BESIDE, GUARDED, HEAD, LABELLED, MAGIC, NO_RULE, RULES};
+use crate::document::{Numbered, model};
 use crate::expr::Reading;
 
 /// Bytes of descriptions and lines that are squeezed together: more are smaller, and dearer to read one of.
 const BLOCK_BYTES: usize = 32 << 10;
 
 /// The bytes of a document's machines; the first is the one that is served.
-pub(crate) fn write(book: &model::Book, machines: &[&model::Machine], reading: &mut Reading) -> Vec<u8> {
+pub(crate) fn write(book: &model::Book, machines: &[&Numbered<'_>], reading: &mut Reading) -> Vec<u8> {
     let mut out = Out { bytes: Writer::with_head(HEAD), texts: BTreeMap::new() };
     let records: Vec<u32> =
         machines.iter().map(|machine| machine_record(machine, &book.server, reading, &mut out)).collect();
@@ -79,37 +79,36 @@ fn app(machine: &model::Machine) -> Value {
     ])
 }
 
-fn machine_record(machine: &model::Machine, server: &model::Server, reading: &mut Reading, out: &mut Out) -> u32 {
-    let names = Names::of(machine);
-    let mut leaving: Vec<Vec<(u32, u32, &model::Edge)>> = vec![Vec::new(); machine.actions.len()];
-    for (order, edge) in (0..).zip(&machine.edges) {
-        let from = usize::try_from(names.number(&edge.from.text)).ok();
-        if let Some(edges) = from.and_then(|from| leaving.get_mut(from)) {
-            edges.push((order, names.number(&edge.to.text), edge));
-        }
-    }
-    let mut rules = Rules::of(machine, reading, out);
+fn machine_record(numbered: &Numbered<'_>, server: &model::Server, reading: &mut Reading, out: &mut Out) -> u32 {
+    let machine = numbered.machine;
+    let rules = Rules::of(machine, reading, out);
     let mut kinds = Kinds::default();
-    let mut rows = Vec::new();
-    for ((number, action), edges) in (0..).zip(&machine.actions).zip(&leaving) {
+    let (mut rows, mut edges) = (Vec::new(), 0);
+    for (number, action) in machine.actions.iter().enumerate() {
         let mut row = Vec::new();
         put_text(&mut row, &action.name.text);
         put(&mut row, kinds.number(action, server, out));
-        put_edges(&mut row, number, edges, &mut rules);
+        put_edges(&mut row, number, numbered.leaving(number), &rules);
+        edges += numbered.leaving(number).len();
         rows.push(out.bytes.bytes(&row).at);
     }
     let blocks = blocks(machine, out);
-    let edges = leaving.iter().map(Vec::len).sum();
+    let sorted = numbered.sorted.iter().copied().map(count).collect();
     let [rows_at, sorted, kinds, rules, blocks_at] =
-        [&rows, &names.sorted, &kinds.places, &rules.places, &blocks].map(|words| out.bytes.words(words));
+        [&rows, &sorted, &kinds.places, &rules.table, &blocks].map(|words| out.bytes.words(words));
     let mut words = Vec::new();
     words.extend([&machine.name.text, &machine.description].into_iter().flat_map(|text| out.text(text)));
     words.extend(out.text(&json::exact(&Value::Map(machine.state.clone()))));
     words.extend(out.text(&machine.schema.as_ref().map(json::text).unwrap_or_default()));
-    words.extend([names.number(&machine.entry.text), count(rows.len()), rows_at, sorted, kinds]);
+    words.extend([known(numbered.entry), count(rows.len()), rows_at, sorted, kinds]);
     words.extend([count(edges), rules, count(blocks.len() / 4), blocks_at]);
     words.extend([count(machine.tables.len()), tables(machine, out), u32::from(machine.labels_choose)]);
     out.bytes.words(&words)
+}
+
+/// The number of an action. A document that names one which is not there was refused.
+fn known(number: Option<usize>) -> u32 {
+    number.map_or(u32::MAX, count)
 }
 
 fn tables(machine: &model::Machine, out: &mut Out) -> u32 {
@@ -118,103 +117,87 @@ fn tables(machine: &model::Machine, out: &mut Out) -> u32 {
     out.bytes.words(&words)
 }
 
-/// The numbers of actions by their names.
-struct Names<'m> {
-    machine: &'m model::Machine,
-    /// Numbers in the order of the names.
-    sorted: Vec<u32>,
-}
-
-impl<'m> Names<'m> {
-    fn of(machine: &'m model::Machine) -> Self {
-        let mut names = Self { machine, sorted: Vec::new() };
-        let mut sorted: Vec<u32> = (0..count(machine.actions.len())).collect();
-        sorted.sort_by(|a, b| names.name(*a).cmp(&names.name(*b)));
-        names.sorted = sorted;
-        names
-    }
-
-    fn name(&self, number: u32) -> Option<&'m str> {
-        let action = self.machine.actions.get(usize::try_from(number).ok()?);
-        action.map(|action| action.name.text.as_str())
-    }
-
-    /// The number of that name. A document in which there is none was refused.
-    fn number(&self, name: &str) -> u32 {
-        let found = self.sorted.binary_search_by(|number| self.name(*number).cmp(&Some(name)));
-        found.ok().and_then(|at| self.sorted.get(at)).copied().unwrap_or(u32::MAX)
-    }
-}
-
 /// The transitions of one action: how many, twice, and one more if some of another action stand between them in the
 /// document; the place of the first; and for each how many stand between, how far off its target is, and its rule.
-fn put_edges<'b>(row: &mut Vec<u8>, from: u32, edges: &[(u32, u32, &'b model::Edge)], rules: &mut Rules<'b>) {
-    let Some((first, ..)) = edges.first() else { return put(row, 0) };
-    let parted = edges.iter().zip(*first..).any(|((order, ..), next)| *order != next);
+fn put_edges(
+    row: &mut Vec<u8>,
+    from: usize,
+    edges: impl ExactSizeIterator<Item = (usize, Option<usize>)> + Clone,
+    rules: &Rules,
+) {
+    let Some((first, _)) = edges.clone().next() else { return put(row, 0) };
+    let parted = edges.clone().zip(first..).any(|((place, _), next)| place != next);
     put(row, (count(edges.len()) << 1) | u32::from(parted));
-    put(row, *first);
-    let mut next = *first;
-    for (order, to, edge) in edges {
+    put(row, count(first));
+    let mut next = first;
+    for (place, to) in edges {
         if parted {
-            put(row, order - next);
+            put(row, count(place - next));
         }
-        next = order + 1;
-        put(row, distance(from, *to));
-        rules.put(row, edge);
+        next = place + 1;
+        put(row, distance(count(from), known(to)));
+        rules.put(row, place);
     }
 }
 
-/// Guard and label of a transition.
+/// Guard of a transition, and its label if that is another text.
 type Key<'b> = (Option<&'b str>, Option<&'b str>);
 
 fn key(edge: &model::Edge) -> Key<'_> {
-    (edge.when.as_ref().map(|when| when.source.as_str()), label(edge))
+    let guard = edge.when.as_ref().map(|when| when.source.as_str());
+    (guard, edge.label.as_deref().filter(|label| guard != Some(*label)))
 }
 
 /// What guards and labels there are. One that several transitions have stands in a table, any other in its action's row.
-struct Rules<'b> {
-    /// The rules, by guard and label; of those in the table their number.
-    known: BTreeMap<Key<'b>, (Option<u32>, Vec<u8>)>,
-    places: Vec<u32>,
+struct Rules {
+    /// Of each transition its rule, by number.
+    own: Vec<Option<usize>>,
+    /// The rules; of those in the table the number there.
+    all: Vec<(Vec<u8>, Option<u32>)>,
+    table: Vec<u32>,
 }
 
-impl<'b> Rules<'b> {
-    fn of(machine: &'b model::Machine, reading: &mut Reading, out: &mut Out) -> Self {
-        let mut rules = Self { known: BTreeMap::new(), places: Vec::new() };
-        for key in machine.edges.iter().map(key).filter(|key| *key != (None, None)) {
-            match rules.known.get_mut(&key) {
-                Some((Some(_), _)) => {}
-                Some((number, rule)) => {
-                    *number = Some(count(rules.places.len()));
-                    rules.places.push(out.bytes.bytes(rule).at);
+impl Rules {
+    fn of(machine: &model::Machine, reading: &mut Reading, out: &mut Out) -> Self {
+        let mut rules = Self { own: Vec::new(), all: Vec::new(), table: Vec::new() };
+        let mut known = BTreeMap::new();
+        for key in machine.edges.iter().map(key) {
+            if key == (None, None) {
+                rules.own.push(None);
+                continue;
+            }
+            let next = rules.all.len();
+            let number = *known.entry(key).or_insert(next);
+            rules.own.push(Some(number));
+            match rules.all.get_mut(number) {
+                None => rules.all.push((rule(key, machine, reading), None)),
+                Some((rule, place @ None)) => {
+                    *place = Some(count(rules.table.len()));
+                    rules.table.push(out.bytes.bytes(rule).at);
                 }
-                None => {
-                    rules.known.insert(key, (None, rule(key, machine, reading)));
-                }
+                Some((_, Some(_))) => {}
             }
         }
         rules
     }
 
-    fn put(&self, row: &mut Vec<u8>, edge: &'b model::Edge) {
-        match self.known.get(&key(edge)) {
+    fn put(&self, row: &mut Vec<u8>, place: usize) {
+        match self.own.get(place).and_then(|own| self.all.get((*own)?)) {
             None => put(row, NO_RULE),
-            Some((None, rule)) => {
+            Some((rule, None)) => {
                 put(row, ANEW);
                 row.extend_from_slice(rule);
             }
-            Some((Some(number), _)) => put(row, RULES + number),
+            Some((_, Some(number))) => put(row, RULES + number),
         }
     }
 }
 
-/// What is there of guard and label; the guard, with the keys without which it does not hold; the label, if it is not the
-/// guard.
-fn rule((guard, shown): Key<'_>, machine: &model::Machine, reading: &mut Reading) -> Vec<u8> {
+/// What there is of guard and label; the guard with the keys without which it does not hold.
+fn rule((guard, label): Key<'_>, machine: &model::Machine, reading: &mut Reading) -> Vec<u8> {
     let mut out = Vec::new();
-    let own = shown.filter(|shown| guard != Some(*shown));
-    let flags = [(GUARDED, guard.is_some()), (SHOWN, shown.is_some()), (LABELLED, own.is_some())];
-    put(&mut out, flags.iter().filter(|(_, given)| *given).map(|(flag, _)| flag).sum());
+    let flag = |flag: u32, text: Option<&str>| if text.is_some() { flag } else { 0 };
+    put(&mut out, flag(GUARDED, guard) | flag(LABELLED, label));
     if let Some(guard) = guard {
         // A guard that names a key which is not there does not hold, whatever else it says.
         let names = reading.expression(guard).ok();
@@ -223,7 +206,7 @@ fn rule((guard, shown): Key<'_>, machine: &model::Machine, reading: &mut Reading
         put_text(&mut out, guard);
         put_text(&mut out, &needs.collect::<Vec<_>>().join("\n"));
     }
-    own.into_iter().for_each(|label| put_text(&mut out, label));
+    label.into_iter().for_each(|label| put_text(&mut out, label));
     out
 }
 

@@ -175,7 +175,7 @@ fn list(fields: &mut Fields<'_, '_, '_>, name: &str, sees: &Sees, known: &[(&str
     let items = node.as_list().unwrap_or(std::slice::from_ref(node));
     for item in items {
         let subject = fields.subject.clone();
-        let mut inner = Fields::new(item, fields.desk, subject.as_deref(), &format!("{name}."));
+        let mut inner = Fields::new(item, fields.desk, subject.as_deref(), format!("{name}."));
         if item.as_map().is_none() {
             inner.wrong("", "a mapping", item);
             continue;

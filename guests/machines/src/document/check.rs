@@ -8,41 +8,46 @@ use wfhost_guest::nearest::did_you_mean;
 use wfhost_guest::value::{Map, Value};
 
 use super::model::{Action, Book, Machine, Name};
+use super::numbered::Numbered;
 use crate::mermaid;
 
 /// What is wrong with a machine's names. With an error among these the rest is not looked at.
-pub(super) fn edges(machine: &Machine, findings: &mut Vec<Diagnostic>) {
-    let actions: BTreeSet<&str> = machine.actions.iter().map(|action| action.name.text.as_str()).collect();
+pub(super) fn edges(numbered: &Numbered<'_>, findings: &mut Vec<Diagnostic>) {
+    let machine = numbered.machine;
+    let actions = || {
+        let name = |number: &usize| machine.actions.get(*number).map(|action| action.name.text.as_str());
+        numbered.sorted.iter().filter_map(name)
+    };
     let mut told = BTreeSet::new();
-    let mut known = |name: &Name, findings: &mut Vec<Diagnostic>| {
-        if !actions.contains(name.text.as_str())
-            && told.insert((name.text.clone(), name.span.start.line, name.span.start.column))
-        {
-            let help = did_you_mean(&name.text, actions.iter().copied())
-                .unwrap_or_else(|| "it must be one of `actions`".to_owned());
+    let mut known = |name: &Name, number: Option<usize>, findings: &mut Vec<Diagnostic>| {
+        if number.is_none() && told.insert((name.text.clone(), name.span.start.line, name.span.start.column)) {
+            let help = did_you_mean(&name.text, actions()).unwrap_or_else(|| "it must be one of `actions`".to_owned());
             let message = format!("there is no action `{}`", name.text);
             findings.push(diagnostic::error("machine-unknown-action", message).help(help).at(name.span).done());
         }
     };
-    for edge in &machine.edges {
-        known(&edge.from, findings);
-        known(&edge.to, findings);
+    for (edge, (from, to)) in numbered.edges() {
+        known(&edge.from, from, findings);
+        known(&edge.to, to, findings);
     }
-    if !machine.entry.text.is_empty() && !machine.actions.is_empty() && !actions.contains(machine.entry.text.as_str()) {
+    if !machine.entry.text.is_empty() && !machine.actions.is_empty() && numbered.entry.is_none() {
         let message = format!("the entry `{}` is no action", machine.entry.text);
-        let help = did_you_mean(&machine.entry.text, actions.iter().copied());
+        let help = did_you_mean(&machine.entry.text, actions());
         let finding = diagnostic::error("machine-unknown-entry", message).maybe_help(help);
         findings.push(finding.at(machine.entry.span).done());
     }
     if !machine.labels_choose {
-        defaults(machine, findings);
+        defaults(numbered, findings);
     }
 }
 
-fn defaults(machine: &Machine, findings: &mut Vec<Diagnostic>) {
-    let mut first: BTreeMap<&str, &Name> = BTreeMap::new();
-    for edge in machine.edges.iter().filter(|edge| edge.when.is_none()) {
-        match first.get(edge.from.text.as_str()) {
+fn defaults(numbered: &Numbered<'_>, findings: &mut Vec<Diagnostic>) {
+    let mut first: Vec<Option<&Name>> = vec![None; numbered.machine.actions.len()];
+    let mut nowhere: BTreeMap<&str, Option<&Name>> = BTreeMap::new();
+    for (edge, (from, _)) in numbered.edges().filter(|(edge, _)| edge.when.is_none()) {
+        let place = from.and_then(|from| first.get_mut(from));
+        let place = place.unwrap_or_else(|| nowhere.entry(edge.from.text.as_str()).or_default());
+        match place {
             Some(before) => {
                 let message = format!(
                     "`{}` has a second transition without `when`, to `{}`; the first leads to `{}`",
@@ -52,32 +57,25 @@ fn defaults(machine: &Machine, findings: &mut Vec<Diagnostic>) {
                 let help = "both are offered always: give each a `when`, `when: true` if that is meant";
                 findings.push(finding.help(help).at(edge.span).about(&edge.from.text).done());
             }
-            None => {
-                first.insert(&edge.from.text, &edge.to);
-            }
+            None => *place = Some(&edge.to),
         }
     }
 }
 
 /// Ways that can never be gone, and keys that are read and never there.
-pub(super) fn roads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
-    let places: BTreeMap<&str, usize> =
-        machine.actions.iter().enumerate().map(|(at, action)| (action.name.text.as_str(), at)).collect();
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); machine.actions.len()];
-    for edge in machine.edges.iter().filter(|edge| edge.when.as_ref().is_none_or(|when| when.source != "false")) {
-        if let (Some(&from), Some(&to)) = (places.get(edge.from.text.as_str()), places.get(edge.to.text.as_str()))
-            && let Some(targets) = next.get_mut(from)
-        {
-            targets.push(to);
-        }
-    }
+pub(super) fn roads(numbered: &Numbered<'_>, findings: &mut Vec<Diagnostic>) {
+    let machine = numbered.machine;
+    let opens = |place: usize| {
+        let when = machine.edges.get(place).and_then(|edge| edge.when.as_ref());
+        when.is_none_or(|when| when.source != "false")
+    };
     let mut reached = vec![false; machine.actions.len()];
-    let mut open: Vec<usize> = places.get(machine.entry.text.as_str()).copied().into_iter().collect();
+    let mut open: Vec<usize> = numbered.entry.into_iter().collect();
     while let Some(at) = open.pop() {
         if let Some(seen) = reached.get_mut(at)
             && !std::mem::replace(seen, true)
         {
-            open.extend(next.get(at).into_iter().flatten());
+            open.extend(numbered.leaving(at).filter(|(place, _)| opens(*place)).filter_map(|(_, to)| to));
         }
     }
     for (action, _) in machine.actions.iter().zip(&reached).filter(|(_, reached)| !**reached) {
@@ -85,24 +83,27 @@ pub(super) fn roads(machine: &Machine, findings: &mut Vec<Diagnostic>) {
         let finding = diagnostic::warning("machine-unreachable-action", message);
         findings.push(finding.at(action.name.span).about(&action.name.text).done());
     }
-    stuck(machine, findings);
+    stuck(numbered, findings);
     reads(machine, findings);
 }
 
 /// An action all of whose transitions have a guard may be left with none that holds: it is then stuck, and not at an end. The
 /// guards of a diagram's own sides are no doubt of the author's.
-fn stuck(machine: &Machine, findings: &mut Vec<Diagnostic>) {
-    let mut guards: BTreeMap<&str, (bool, usize, bool)> = BTreeMap::new();
-    for edge in &machine.edges {
-        let place = guards.entry(&edge.from.text).or_default();
-        let source = edge.when.as_ref().map(|when| when.source.trim());
-        let ours = source.is_some_and(|source| machine.labels_choose && source.starts_with(mermaid::KEY));
-        place.0 |= ours || matches!(source, None | Some("true"));
-        place.1 += 1;
-        place.2 |= source != Some("false");
-    }
-    for action in &machine.actions {
-        let Some((always, ways, any)) = guards.get(action.name.text.as_str()) else { continue };
+fn stuck(numbered: &Numbered<'_>, findings: &mut Vec<Diagnostic>) {
+    let machine = numbered.machine;
+    for (number, action) in machine.actions.iter().enumerate() {
+        let (mut always, mut any) = (false, false);
+        let leaving = numbered.leaving(number);
+        let ways = leaving.len();
+        for edge in leaving.filter_map(|(place, _)| machine.edges.get(place)) {
+            let source = edge.when.as_ref().map(|when| when.source.trim());
+            let ours = source.is_some_and(|source| machine.labels_choose && source.starts_with(mermaid::KEY));
+            always |= ours || matches!(source, None | Some("true"));
+            any |= source != Some("false");
+        }
+        if ways == 0 {
+            continue;
+        }
         if !any {
             let message =
                 format!("after `{}` no transition can ever hold: the machine is stuck there", action.name.text);

@@ -3,15 +3,16 @@
 use wfhost_guest::model::{Edge, Graph, Node, Shape};
 
 use super::check::effects;
-use super::model::{Action, Machine};
+use super::model::Action;
+use super::numbered::Numbered;
 
 /// The drawing.
-pub(super) fn graph(machine: &Machine) -> Graph {
-    let sources: std::collections::BTreeSet<&str> = machine.edges.iter().map(|edge| edge.from.text.as_str()).collect();
-    let node = |action: &Action| Node {
+pub(super) fn graph(numbered: &Numbered<'_>) -> Graph {
+    let machine = numbered.machine;
+    let node = |(number, action): (usize, &Action)| Node {
         id: action.name.text.clone(),
         label: action.name.text.clone(),
-        shape: shape(action, !sources.contains(action.name.text.as_str())),
+        shape: shape(action, numbered.leaving(number).len() == 0),
     };
     let edge = |edge: &super::model::Edge| Edge {
         source: edge.from.text.clone(),
@@ -20,7 +21,7 @@ pub(super) fn graph(machine: &Machine) -> Graph {
     };
     Graph {
         entry: machine.entry.text.clone(),
-        nodes: machine.actions.iter().map(node).collect(),
+        nodes: machine.actions.iter().enumerate().map(node).collect(),
         edges: machine.edges.iter().map(edge).collect(),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn effects(fields: &mut Fields<'_, '_, '_>, sees: &mut Sees) -> Vec<V
         let mut brought: Vec<String> = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let subject = fields.subject.clone();
-            let mut inner = Fields::new(item, fields.desk, subject.as_deref(), &format!("{kind}."));
+            let mut inner = Fields::new(item, fields.desk, subject.as_deref(), format!("{kind}."));
             if item.as_map().is_none() {
                 inner.wrong("", "a mapping", item);
                 continue;
@@ -97,7 +97,7 @@ fn one(kind: &str, fields: &mut Fields<'_, '_, '_>, sees: &Sees) -> (Map, Option
         let Some(key) = pair.key.as_str() else { continue };
         let value = match key {
             "into" | "for" => continue,
-            "when" => fields.expression(key, &inner),
+            "when" => fields.expression(key, &inner).map(Node::value),
             "schema" => {
                 check_schema(fields, "ask.schema", &pair.value);
                 Some(pair.value.value())

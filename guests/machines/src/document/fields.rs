@@ -1,5 +1,7 @@
 //! Fields of a mapping, each read by its type; what is wrong is told with its place and its action.
 
+use std::borrow::Cow;
+
 use wfhost_guest::diagnostic::{self, Finding};
 use wfhost_guest::model::{Diagnostic, Span};
 use wfhost_guest::nearest::did_you_mean;
@@ -60,14 +62,19 @@ pub(crate) struct Fields<'n, 'd, 's> {
     /// The action that it belongs to, if any.
     pub(crate) subject: Option<String>,
     /// Where it stands below that, such as `call.`.
-    pub(crate) path: String,
+    pub(crate) path: Cow<'static, str>,
     /// Texts that are evaluated.
     pub(crate) texts: Vec<Text>,
 }
 
 impl<'n, 'd, 's> Fields<'n, 'd, 's> {
-    pub(crate) fn new(map: &'n Node, desk: &'s mut Desk<'d>, subject: Option<&str>, path: &str) -> Self {
-        Self { map, desk, subject: subject.map(str::to_owned), path: path.to_owned(), texts: Vec::new() }
+    pub(crate) fn new(
+        map: &'n Node,
+        desk: &'s mut Desk<'d>,
+        subject: Option<&str>,
+        path: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { map, desk, subject: subject.map(str::to_owned), path: path.into(), texts: Vec::new() }
     }
 
     pub(crate) fn tell(&mut self, finding: Finding, span: Span) {
@@ -208,7 +215,7 @@ impl<'n, 'd, 's> Fields<'n, 'd, 's> {
     }
 
     /// A bare expression: a text, or true or false.
-    pub(crate) fn expression(&mut self, name: &str, sees: &Sees) -> Option<Value> {
+    pub(crate) fn expression(&mut self, name: &str, sees: &Sees) -> Option<&'n Node> {
         let node = self.given(name)?;
         match &node.data {
             Data::Str(source) => self.push(source, node.span, Use::Expression, sees),
@@ -222,18 +229,18 @@ impl<'n, 'd, 's> Fields<'n, 'd, 's> {
             | Data::List(_)
             | Data::Map(_) => self.wrong(name, "an expression, or true or false", node),
         }
-        Some(node.value())
+        Some(node)
     }
 
     /// Fields that nobody reads. A name that begins with `x-` is the author's own.
     pub(crate) fn unknown(&mut self, known: &[&str]) {
         for pair in self.map.as_map().unwrap_or_default() {
-            let name = pair.key.as_str().unwrap_or_default().to_owned();
-            if known.contains(&name.as_str()) || name.starts_with("x-") {
+            let name = pair.key.as_str().unwrap_or_default();
+            if known.contains(&name) || name.starts_with("x-") {
                 continue;
             }
             let shown = if name.is_empty() { pair.key.kind().to_owned() } else { format!("`{}{name}`", self.path) };
-            let cure = did_you_mean(&name, known.iter().copied())
+            let cure = did_you_mean(name, known.iter().copied())
                 .unwrap_or_else(|| format!("fields here: {}; a name that begins with `x-` is yours", known.join(", ")));
             let finding = diagnostic::error("machine-unknown-field", format!("there is no field {shown}"));
             self.tell(finding.help(cure), pair.key.span);

@@ -3,7 +3,7 @@
 use wfhost_guest::diagnostic;
 use wfhost_guest::schema;
 use wfhost_guest::value::{Map, Value};
-use wfhost_guest::yaml::Node;
+use wfhost_guest::yaml::{Data, Node};
 
 use super::action;
 use super::fields::{Desk, Fields, Sees};
@@ -165,31 +165,27 @@ pub(crate) fn transitions(fields: &mut Fields<'_, '_, '_>, actions: &[(Name, &No
         }
         let sources = sources(&mut fields, actions);
         let targets = fields.names("to");
-        let label = fields.text("label");
-        fields.expression("when", &Sees::default());
-        let when = fields.texts.pop().map(|text| Text { kind: Use::Guard, ..text });
-        let when = match fields.given("when").map(Node::value) {
-            // A guard that always holds, or never.
-            Some(Value::Bool(flag)) => Some(settled(item, flag)),
-            _ => when,
+        let mut label = fields.text("label");
+        // A guard may also say that it always holds, or never.
+        let settled = match fields.expression("when", &Sees::default()) {
+            Some(Node { data: Data::Bool(flag), span }) => Some(Text::guard(flag.to_string(), *span)),
+            _ => None,
         };
+        let mut when = settled.or_else(|| fields.texts.pop().map(|text| Text { kind: Use::Guard, ..text }));
+        let span = item.span;
+        if sources.len() == 1 && targets.len() == 1 {
+            // Most have one way, which takes what was read.
+            let ways = sources.into_iter().zip(targets);
+            edges.extend(ways.map(|(from, to)| Edge { from, to, when: when.take(), label: label.take(), span }));
+            continue;
+        }
         for from in &sources {
-            for to in &targets {
-                edges.push(Edge {
-                    from: from.clone(),
-                    to: to.clone(),
-                    when: when.clone(),
-                    label: label.clone(),
-                    span: item.span,
-                });
-            }
+            let edge =
+                |to: &Name| Edge { from: from.clone(), to: to.clone(), when: when.clone(), label: label.clone(), span };
+            edges.extend(targets.iter().map(edge));
         }
     }
     edges
-}
-
-fn settled(item: &Node, flag: bool) -> Text {
-    Text::guard(flag.to_string(), item.get("when").map_or(item.span, |node| node.span))
 }
 
 fn sources(fields: &mut Fields<'_, '_, '_>, actions: &[(Name, &Node)]) -> Vec<Name> {

@@ -2,7 +2,7 @@
 //!
 //! - `fields`, `machine`, `action`, `effects`: machine.yaml; `model`: the result
 //! - `assembly`, `personas`: a file that bundles a machine with personas and servers
-//! - `check`: the machine as a graph; `names`: what expressions name
+//! - `numbered`: actions by number; `check`: the machine as a graph; `names`: what expressions name
 //! - `draw`: the drawing
 
 mod action;
@@ -14,12 +14,14 @@ mod fields;
 mod machine;
 pub(crate) mod model;
 mod names;
+mod numbered;
 mod personas;
 
 pub(crate) use action::action as read_action;
 pub(crate) use draw::label;
 pub(crate) use fields::{Desk, Fields, duration};
 pub(crate) use machine::{server as read_server, transitions as read_transitions};
+pub(crate) use numbered::Numbered;
 
 use wfhost_guest::model::{Bundle, Compiled, Definition, Diagnostic, Document, Keeping, Server, Severity, Workflow};
 use wfhost_guest::value::Map;
@@ -29,7 +31,7 @@ use wfhost_guest::{diagnostic, json};
 use crate::code;
 use crate::expr::Reading;
 use crate::{mermaid, tools, views};
-use model::{Book, Machine};
+use model::Book;
 
 /// YAML 1.2, with merge keys for schemas that share parts.
 pub(crate) const RULES: Rules = Rules { merge: true, ..Rules::CORE };
@@ -48,7 +50,7 @@ pub(crate) fn recognise(document: &Document) -> Option<Vec<String>> {
         Some(root) => {
             is_machine(&root).then(|| personas::globs(root.get("server").and_then(|server| server.get("personas"))))
         }
-        None => looks_like_one(&document.bytes).then(Vec::new),
+        None => Tops::of(&document.bytes).look_like_one().then(Vec::new),
     }
 }
 
@@ -62,18 +64,46 @@ fn is_machine(root: &Node) -> bool {
             || named && (root.get("entry").is_some() || root.get("actions").is_some()))
 }
 
-/// A document that is no YAML is ours by the look of its lines.
-fn looks_like_one(bytes: &[u8]) -> bool {
-    let top = |key: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
-    top(b"actions:") && (top(b"entry:") || top(b"machine:") || top(b"transitions:"))
+/// What the lines of a document begin with, found in one go.
+#[derive(Default)]
+struct Tops {
+    actions: bool,
+    entry: bool,
+    /// `machine` or `transitions`.
+    others: bool,
+    /// Another dialect's word, or a quoted or complex key, which may be any word.
+    doubtful: bool,
+}
+
+impl Tops {
+    fn of(bytes: &[u8]) -> Self {
+        let mut tops = Self::default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match line.first() {
+                Some(b'a') => tops.actions |= line.starts_with(b"actions:"),
+                Some(b'e') => tops.entry |= line.starts_with(b"entry:"),
+                Some(b'm' | b't' | b'n' | b'w') => {
+                    tops.others |= line.starts_with(b"machine:") || line.starts_with(b"transitions:");
+                    let words: [&[u8]; 3] = [b"mcptree", b"nodes", b"workflow"];
+                    tops.doubtful |= words.iter().any(|word| line.starts_with(word));
+                }
+                Some(b'"' | b'\'' | b'?') => tops.doubtful = true,
+                Some(_) | None => {}
+            }
+        }
+        tops
+    }
+
+    /// A document that is no YAML is ours by the look of its lines.
+    fn look_like_one(&self) -> bool {
+        self.actions && (self.entry || self.others)
+    }
 }
 
 /// The same by its lines alone, where they leave no doubt and nothing in it names companions: it is then not read twice.
 fn plainly_one(bytes: &[u8]) -> bool {
-    let top = |key: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(key));
-    let other = ["mcptree", "nodes", "workflow"].iter().any(|key| top(key.as_bytes()));
-    let quoted = top(b"\"") || top(b"'") || top(b"?");
-    looks_like_one(bytes) && !other && !quoted && block_of_actions(bytes) && !holds(bytes, b"personas")
+    let tops = Tops::of(bytes);
+    tops.look_like_one() && !tops.doubtful && block_of_actions(bytes) && !holds(bytes, b"personas")
 }
 
 /// Whether the member `actions` is a mapping in lines of its own.
@@ -90,7 +120,15 @@ fn block_of_actions(bytes: &[u8]) -> bool {
 }
 
 fn holds(bytes: &[u8], word: &[u8]) -> bool {
-    bytes.windows(word.len()).any(|part| part == word)
+    let Some((first, tail)) = word.split_first() else { return true };
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| byte == first) {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        if rest.starts_with(tail) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Definitions and findings of a document.
@@ -135,7 +173,8 @@ fn unquoted(findings: &mut [Diagnostic], desk: &Desk<'_>) {
 /// The machines of a book, checked, as definitions.
 pub(crate) fn finished(book: Book, mut findings: Vec<Diagnostic>) -> Compiled {
     let (mut own, mut reading) = (Vec::new(), Reading::new());
-    for machine in &book.machines {
+    let numbered: Vec<Numbered<'_>> = book.machines.iter().map(Numbered::of).collect();
+    for machine in &numbered {
         check::edges(machine, &mut own);
     }
     check::runs(&book, &mut own);
@@ -144,7 +183,7 @@ pub(crate) fn finished(book: Book, mut findings: Vec<Diagnostic>) -> Compiled {
     }
     names::hints(&book, &mut reading, &mut own);
     if !diagnostic::refused(&findings) && !diagnostic::refused(&own) {
-        book.machines.iter().for_each(|machine| check::roads(machine, &mut own));
+        numbered.iter().for_each(|machine| check::roads(machine, &mut own));
     }
     let place = |finding: Diagnostic| Diagnostic { path: finding.path.or_else(|| book.file.clone()), ..finding };
     findings.extend(own.into_iter().map(place));
@@ -153,15 +192,16 @@ pub(crate) fn finished(book: Book, mut findings: Vec<Diagnostic>) -> Compiled {
         Vec::new()
     } else {
         let inner = check::inner(&book);
-        book.served.iter().filter_map(|at| definition(&book, &check::within(&inner, *at), &mut reading)).collect()
+        let within = |at: &usize| check::within(&inner, *at).into_iter().filter_map(|at| numbered.get(at)).collect();
+        book.served.iter().filter_map(|at| definition(&book, within(at), &mut reading)).collect()
     };
     Compiled { definitions, diagnostics: findings }
 }
 
 /// The first of these machines as it is served; it runs the others.
-fn definition(book: &Book, within: &[usize], reading: &mut Reading) -> Option<Definition> {
-    let machines: Vec<&Machine> = within.iter().filter_map(|at| book.machines.get(*at)).collect();
-    let (server, machine) = (&book.server, *machines.first()?);
+fn definition(book: &Book, machines: Vec<&Numbered<'_>>, reading: &mut Reading) -> Option<Definition> {
+    let (server, first) = (&book.server, *machines.first()?);
+    let machine = first.machine;
     let servers = server.upstream.iter().map(|(name, spec)| Server { name: name.to_owned(), spec: json::text(spec) });
     Some(Definition {
         about: Workflow {
@@ -171,7 +211,7 @@ fn definition(book: &Book, within: &[usize], reading: &mut Reading) -> Option<De
             version: machine.version.clone(),
             extra: json::text(&tools::extra(machine)),
         },
-        graph: draw::graph(machine),
+        graph: draw::graph(first),
         views: views::offered(book),
         servers: servers.collect(),
         instructions: Some(tools::instructions(book, machine)),
@@ -180,7 +220,7 @@ fn definition(book: &Book, within: &[usize], reading: &mut Reading) -> Option<De
     })
 }
 
-fn described(machine: &Machine) -> String {
+fn described(machine: &model::Machine) -> String {
     if machine.description.is_empty() {
         format!("State machine of {} actions; it begins with {}.", machine.actions.len(), machine.entry.text)
     } else {
