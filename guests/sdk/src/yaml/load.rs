@@ -168,13 +168,13 @@ impl<'a> Loader<'a> {
                 (anchor, self.scalar(&scalar, place.flow))
             }
             Event::SequenceStart(anchor, tag) => {
-                self.anchors.insert(anchor, Anchor::Open);
+                self.open(anchor);
                 let inside = Place { depth: place.depth + 1, flow: place.flow || self.source.opens_flow(&marks.start) };
                 let node = self.list(inside, span)?;
                 (anchor, self.tagged_list(tag.as_deref(), node))
             }
             Event::MappingStart(anchor, tag) => {
-                self.anchors.insert(anchor, Anchor::Open);
+                self.open(anchor);
                 let inside = Place { depth: place.depth + 1, flow: place.flow || self.source.opens_flow(&marks.start) };
                 let node = self.map(inside, span)?;
                 (anchor, self.tagged_map(tag.as_deref(), node))
@@ -191,6 +191,13 @@ impl<'a> Loader<'a> {
             self.anchors.insert(anchor, Anchor::Whole(node.clone(), self.nodes - before + 1));
         }
         Ok(node)
+    }
+
+    /// Until its end an anchor names nothing. Zero is none.
+    fn open(&mut self, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, Anchor::Open);
+        }
     }
 
     fn alias(&mut self, id: usize, span: Span) -> Step<Node> {
@@ -378,9 +385,9 @@ impl<'a> Loader<'a> {
 
 /// Whether a few texts are keys and no two of them are the same: so it is with most mappings.
 fn are_distinct(pairs: &[Pair]) -> bool {
-    let texts: Option<Vec<&str>> = pairs.iter().take(9).map(|pair| pair.key.as_str()).collect();
-    let same = |(at, text): (usize, &&str), all: &[&str]| all.iter().take(at).any(|other| other == text);
-    texts.is_some_and(|all| all.len() < 9 && !all.iter().enumerate().any(|one| same(one, &all)))
+    let is_new = |at: usize, text: &str| !pairs.iter().take(at).any(|other| other.key.as_str() == Some(text));
+    let mut keys = pairs.iter().map(|pair| pair.key.as_str()).enumerate();
+    pairs.len() < 9 && keys.all(|(at, key)| key.is_some_and(|text| is_new(at, text)))
 }
 
 fn too_deep(span: Span) -> Stop {

@@ -64,8 +64,7 @@ impl Schema {
             }
             Self::Core | Self::JsYaml => &[("true", true), ("false", false)],
         };
-        let lower = text.to_ascii_lowercase();
-        let (_, value) = words.iter().find(|(word, _)| *word == lower)?;
+        let (_, value) = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text))?;
         let tail = text.get(1..)?;
         let one_case = tail.bytes().all(|byte| byte.is_ascii_lowercase());
         let upper = text.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -209,6 +208,10 @@ fn core(text: &str) -> Result<Data, Oddity> {
     }
     if let Some(flag) = Schema::Core.boolean(text) {
         return Ok(Data::Bool(flag));
+    }
+    // No number begins with a letter, and most texts do.
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Ok(Data::Str(text.to_owned()));
     }
     let rest = unsigned(text);
     let int = if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
