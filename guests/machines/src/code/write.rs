@@ -1,6 +1,6 @@
 //! Writes a definition. The same document gives the same bytes: nothing here depends on more than what it says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use wfhost_guest::json;
 use wfhost_guest::packed::{Text, Writer};
@@ -160,7 +160,7 @@ struct Rules {
 impl Rules {
     fn of(machine: &model::Machine, reading: &mut Reading, out: &mut Out) -> Self {
         let mut rules = Self { own: Vec::new(), all: Vec::new(), table: Vec::new() };
-        let mut known = BTreeMap::new();
+        let mut known = HashMap::new();
         for key in machine.edges.iter().map(key) {
             if key == (None, None) {
                 rules.own.push(None);

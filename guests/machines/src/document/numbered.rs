@@ -1,5 +1,7 @@
 //! A machine's actions by number. Names are looked up once; whatever walks the transitions after that counts with numbers.
 
+use std::collections::HashMap;
+
 use super::model::{Edge, Machine};
 
 /// A machine, and the numbers of the actions that its transitions join.
@@ -22,11 +24,8 @@ impl<'m> Numbered<'m> {
     pub(crate) fn of(machine: &'m Machine) -> Self {
         let mut names: Vec<(&str, usize)> =
             machine.actions.iter().map(|action| action.name.text.as_str()).zip(0..).collect();
-        names.sort_unstable();
-        let find = |name: &str| {
-            let at = names.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
-            names.get(at).map(|(_, number)| *number)
-        };
+        let numbers: HashMap<&str, usize> = names.iter().copied().collect();
+        let find = |name: &str| numbers.get(name).copied();
         // Most often the transitions of one action follow one another.
         let mut last = ("", find(""));
         let ends = machine.edges.iter().map(|edge| {
@@ -37,6 +36,7 @@ impl<'m> Numbered<'m> {
         });
         let ends: Vec<_> = ends.collect();
         let entry = find(&machine.entry.text);
+        names.sort_unstable();
         let sorted = names.into_iter().map(|(_, number)| number).collect();
         let (leaving, starts) = by_source(&ends, machine.actions.len());
         Self { machine, entry, sorted, ends, leaving, starts }

@@ -1,6 +1,6 @@
 //! The texts of a document as its checks read them: each is compiled once, however often it stands there.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Clock, Engine, Failed, Names};
@@ -11,20 +11,20 @@ pub(crate) type Read = Result<Rc<Names>, Failed>;
 /// An engine, and what it has said so far.
 pub(crate) struct Reading {
     engine: Engine,
-    expressions: BTreeMap<String, Read>,
-    values: BTreeMap<String, Read>,
-    filters: BTreeMap<String, bool>,
-    tests: BTreeMap<String, bool>,
+    expressions: HashMap<String, Read>,
+    values: HashMap<String, Read>,
+    filters: HashMap<String, bool>,
+    tests: HashMap<String, bool>,
 }
 
 impl Reading {
     pub(crate) fn new() -> Self {
         Self {
             engine: Engine::new(&Clock { at: 0, seed: String::new() }),
-            expressions: BTreeMap::new(),
-            values: BTreeMap::new(),
-            filters: BTreeMap::new(),
-            tests: BTreeMap::new(),
+            expressions: HashMap::new(),
+            values: HashMap::new(),
+            filters: HashMap::new(),
+            tests: HashMap::new(),
         }
     }
 
@@ -49,7 +49,7 @@ impl Reading {
     }
 }
 
-fn once<T: Clone>(known: &mut BTreeMap<String, T>, key: &str, make: impl FnOnce() -> T) -> T {
+fn once<T: Clone>(known: &mut HashMap<String, T>, key: &str, make: impl FnOnce() -> T) -> T {
     if let Some(made) = known.get(key) {
         return made.clone();
     }
