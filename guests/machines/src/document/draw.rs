@@ -12,7 +12,7 @@ pub(super) fn graph(numbered: &Numbered<'_>) -> Graph {
     let node = |(number, action): (usize, &Action)| Node {
         id: action.name.text.clone(),
         label: action.name.text.clone(),
-        shape: shape(action, numbered.leaving(number).len() == 0),
+        shape: shape(action, numbered.leaving(number).next().is_none()),
     };
     let edge = |edge: &super::model::Edge| Edge {
         source: edge.from.text.clone(),
