@@ -11,6 +11,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Calls that are being worked on in this process.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
+/// Those of them that wait: for a commit, a person, a server, the clock. What waits without a call counts as well: then it only
+/// seems that fewer may come.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// A call is being worked on.
 #[derive(Debug)]
@@ -27,6 +30,28 @@ impl Drop for Working {
     fn drop(&mut self) {
         CALLS.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// A call waits, and needs no processor meanwhile.
+#[derive(Debug)]
+pub(crate) struct Waiting(());
+
+impl Waiting {
+    pub(crate) fn begin() -> Self {
+        WAITING.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether there are calls that do not wait: one of them may soon have something to commit.
+pub(crate) fn more_may_come() -> bool {
+    CALLS.load(Ordering::Relaxed) > WAITING.load(Ordering::Relaxed)
 }
 
 /// Whether at most one call is being worked on: then whoever blocks keeps nobody waiting.

@@ -11,6 +11,7 @@ use super::fault::Fault;
 use super::host::Host;
 use super::line::NoteRow;
 use super::outside::Question;
+use crate::waiting::Waiting;
 
 /// Puts a question, and waits at most so long for its answer. The note is of the kind `asked`.
 pub(super) async fn put<E: Effects>(
@@ -21,11 +22,13 @@ pub(super) async fn put<E: Effects>(
     let Question { session, request, prompt, schema, answer } = question;
     let began = Instant::now();
     let what = Asked::Form { prompt: prompt.clone(), schema };
+    let waiting = Waiting::begin();
     let answered = match effects.ask(&Ask { session, request: request.clone(), what }, time).await {
         // The server waits within its call; what is asked with a reply would come after it.
         Answered::Later => Answered::Cannot,
         answered @ (Answered::Value(_) | Answered::Declined | Answered::Unanswered(_) | Answered::Cannot) => answered,
     };
+    drop(waiting);
     let waited_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (how, more) = words(&answered);
     let members = [("prompt", json!(prompt)), ("waited_ms", json!(waited_ms)), ("how", json!(how))];

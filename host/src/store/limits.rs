@@ -4,6 +4,11 @@ use std::time::Duration;
 
 /// LIMIT: jobs in one write transaction. More gain nothing: the sync is shared well by then.
 pub(super) const BATCH_JOBS_MAX: usize = 256;
+/// LIMIT: how long a commit waits for others that may come, so that they share a batch. It is less than what the calls that
+/// are under way then take to be worked on.
+pub(super) const GATHER_TIME: Duration = Duration::from_millis(3);
+/// How often it is looked whether anybody may still come.
+pub(super) const GATHER_PAUSE: Duration = Duration::from_micros(500);
 /// LIMIT: bytes in one write transaction, so that a batch's dirty pages stay within the memory aim.
 pub(super) const BATCH_BYTES_MAX: usize = 4 << 20;
 /// LIMIT: jobs that wait for the writer. Past it a caller waits before it may queue (back-pressure).

@@ -1,13 +1,16 @@
 //! Group commit: jobs that wait become one batch, and the sync of one batch is the gathering time of the next; there is no
 //! timer. Whoever finds no leader leads: a lone caller is its own leader and changes no thread. Where many call, a clerk, a
-//! thread of its own, leads for those who await their answers: what waits for the disk then holds no other thread.
+//! thread of its own, leads for those who await their answers: what waits for the disk then holds no other thread. The clerk
+//! waits a little for those who are about to come: a batch costs a sync and a transaction, whatever is in it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use futures::channel::oneshot;
 
-use super::limits::{BATCH_BYTES_MAX, BATCH_JOBS_MAX, QUEUE_BYTES_MAX, QUEUE_JOBS_MAX};
+use super::limits::{BATCH_BYTES_MAX, BATCH_JOBS_MAX, GATHER_PAUSE, GATHER_TIME, QUEUE_BYTES_MAX, QUEUE_JOBS_MAX};
+use crate::waiting::more_may_come;
 
 /// Jobs on their way into batches.
 #[derive(Debug)]
@@ -109,7 +112,8 @@ impl<J, A> Queue<J, A> {
         }
         let (sender, receiver) = oneshot::channel();
         state.take_in(Arc::new(Seat { job, bytes, taken: Taken::Task(Mutex::new(Some(sender))) }));
-        if !state.led {
+        // The first calls the clerk, and the last: those in between are gathered.
+        if !state.led && (state.waiting.len() == 1 || !more_may_come()) {
             self.called.notify_one();
         }
         Ok(receiver)
@@ -125,6 +129,7 @@ impl<J, A> Queue<J, A> {
         let mut state = lock(&self.state);
         loop {
             if !state.led && !state.waiting.is_empty() {
+                state = self.gather(state);
                 state = self.lead(state, &run);
             } else if state.clerk == Clerk::Leaving && state.waiting.is_empty() {
                 state.clerk = Clerk::None;
@@ -142,6 +147,20 @@ impl<J, A> Queue<J, A> {
             state.clerk = Clerk::Leaving;
             self.called.notify_one();
         }
+    }
+
+    /// Waits while others may come, and never for long.
+    fn gather<'q>(&'q self, mut state: MutexGuard<'q, State<J, A>>) -> MutexGuard<'q, State<J, A>> {
+        let until = Instant::now() + GATHER_TIME;
+        while state.clerk == Clerk::Here && !state.led && state.waiting.len() < BATCH_JOBS_MAX && more_may_come() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.called.wait_timeout(state, left.min(GATHER_PAUSE));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
     }
 
     fn lead<'q>(
