@@ -1,6 +1,6 @@
 //! The only callers of the system's clock and of its randomness. Everything else is handed time and entropy.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::session::model::Millis;
 
@@ -10,6 +10,19 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now(&self) -> Millis;
     /// Fresh entropy.
     fn entropy(&self) -> u128;
+}
+
+/// Processor time that this thread has used so far.
+#[cfg(unix)]
+pub(crate) fn worked() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// Where threads are not told what they have used: time itself.
+#[cfg(not(unix))]
+pub(crate) fn worked() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The system's.

@@ -62,8 +62,8 @@ pub const CALLS_AT_ONCE_MAX: u32 = 128;
 pub const TICK: Duration = Duration::from_millis(5);
 /// Native stack of a call into a plugin: what a thread of 2 MiB, the least that calls are made on, can spare.
 pub const PLUGIN_STACK_BYTES: usize = 1 << 20;
-/// Ticks that a call may run beside all others; after them long calls take turns in the slow lane.
-pub const FAST_TICKS: u64 = 2;
+/// Ticks that a call may work beside all others; after them long calls take turns in the slow lane.
+pub const FAST_TICKS: u32 = 2;
 /// How long a call pauses once when it leaves the fast lane, so that another thread takes over the rest of its thread's work.
 pub const HANDOVER: Duration = Duration::from_millis(2);
 /// Tool calls in one trial of a document that is not saved.

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiter, Store, Trap, UpdateDeadline};
 
+use super::backtrace;
 use super::fault::CallFault;
 use super::lane::Ticket;
 use super::runtime::Runtime;
-use crate::limits::{CallLimits, FAST_TICKS, HANDOVER};
+use crate::clock::worked;
+use crate::limits::{CallLimits, FAST_TICKS, HANDOVER, TICK};
 use crate::waiting::may_block;
 
 /// What a call used.
@@ -43,6 +45,8 @@ pub(super) struct Inside {
     memory_bytes: usize,
     ticket: Option<Ticket>,
     slow: bool,
+    /// What the thread had worked before.
+    worked: Duration,
     deadline: Instant,
 }
 
@@ -68,6 +72,9 @@ impl ResourceLimiter for Inside {
         Ok(desired <= 100_000)
     }
 }
+
+/// How long a call may work beside all others.
+const FAST: Duration = TICK.saturating_mul(FAST_TICKS);
 
 /// What is called, for the faults.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +136,7 @@ fn store(runtime: &Arc<Runtime>, limits: CallLimits) -> Store<Inside> {
         memory_bytes: 0,
         ticket: None,
         slow: false,
+        worked: worked(),
         deadline: Instant::now() + Duration::from_millis(limits.time_ms),
     };
     let mut store = Store::new(&runtime.engine, inside);
@@ -136,12 +144,13 @@ fn store(runtime: &Arc<Runtime>, limits: CallLimits) -> Store<Inside> {
     // Fuel is switched on in `config`, which is the only way this can fail.
     let _ = store.set_fuel(limits.fuel);
     store.set_hostcall_fuel(limits.copied_bytes);
-    store.set_epoch_deadline(FAST_TICKS);
+    store.set_epoch_deadline(u64::from(FAST_TICKS));
     store.epoch_deadline_callback(|mut context| Ok(tick(context.data_mut())));
     store
 }
 
-/// A call that has outlived its fast ticks runs on only in turns of the slow lane, and only until its deadline.
+/// A call that has worked for longer than its fast ticks runs on only in turns of the slow lane, and only until its deadline.
+/// One that was kept waiting for a processor meanwhile has not.
 fn tick(inside: &mut Inside) -> UpdateDeadline {
     let runtime = Arc::clone(&inside.runtime);
     if let Some(ticket) = inside.ticket.take() {
@@ -149,6 +158,9 @@ fn tick(inside: &mut Inside) -> UpdateDeadline {
     }
     if Instant::now() >= inside.deadline {
         return UpdateDeadline::Interrupt;
+    }
+    if !inside.slow && worked().saturating_sub(inside.worked) < FAST {
+        return UpdateDeadline::Continue(1);
     }
     let first = !std::mem::replace(&mut inside.slow, true);
     inside.ticket = may_block(|| {
@@ -174,19 +186,9 @@ fn fault(error: &wasmtime::Error, inside: &Inside, callee: Callee<'_>, limits: C
     if trap == Some(&Trap::Interrupt) {
         return CallFault::Time { plugin, function, limit_ms: limits.time_ms };
     }
-    let reason = one_line(&format!("{error:#}"));
     // The sandbox has no type for this one.
-    if reason.contains("too much data is being copied") {
+    if format!("{error:#}").contains("too much data is being copied") {
         return CallFault::Output { plugin, function, limit_mib: limits.copied_bytes >> 20 };
     }
-    CallFault::Trap { plugin, function, reason }
-}
-
-/// The first words of a backtrace: enough to find the place, not more than a line.
-fn one_line(text: &str) -> String {
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(600) {
-        Some((cut, _)) => format!("{}…", joined.get(..cut).unwrap_or_default()),
-        None => joined,
-    }
+    CallFault::Trap { plugin, function, reason: backtrace::told(error) }
 }

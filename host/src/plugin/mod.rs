@@ -1,6 +1,7 @@
 //! Plugins: files given to `--plugin` or built in, loaded, checked and called in a sandbox. wasmtime is used in this folder
 //! and nowhere else; the rest of the host sees `contract` types and `Fault`.
 
+mod backtrace;
 mod bindings;
 mod builtin;
 mod cache;
