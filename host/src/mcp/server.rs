@@ -140,7 +140,8 @@ impl Server {
             let output = work.carry_out(self, &caller, params.arguments.unwrap_or_default()).await;
             return Ok(stamped(convert::output(&output), self, context).into());
         }
-        let args = params.arguments.as_ref().map_or_else(|| "{}".to_owned(), |a| serde_json::json!(a).to_string());
+        let args = serde_json::to_string(params.arguments.as_ref().unwrap_or(&serde_json::Map::new()));
+        let args = args.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let bound = ask::bound(&caller.owner, tool, &args);
         let asker = self.asker(context);
         let host = &self.shared.host;
