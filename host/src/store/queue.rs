@@ -130,7 +130,10 @@ impl<J, A> Queue<J, A> {
         loop {
             if !state.led && !state.waiting.is_empty() {
                 state = self.gather(state);
-                state = self.lead(state, &run);
+                // A thread may have led meanwhile, or be just leading.
+                if !state.led && !state.waiting.is_empty() {
+                    state = self.lead(state, &run);
+                }
             } else if state.clerk == Clerk::Leaving && state.waiting.is_empty() {
                 state.clerk = Clerk::None;
                 return;
@@ -218,8 +221,10 @@ impl<J, A> State<J, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waiting::now;
+    use crate::waiting::{Working, now};
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::thread;
+    use std::time::Duration;
 
     type Numbers = Queue<u32, u32>;
 
@@ -255,6 +260,36 @@ mod tests {
                 }
             });
         });
+    }
+
+    #[test]
+    fn there_is_one_leader_at_a_time_and_no_batch_is_empty() {
+        let (queue, inside, wrong) = (Numbers::new(), AtomicU32::new(0), AtomicU32::new(0));
+        let run = |batch: &[Arc<Seat<u32, u32>>]| {
+            let others = inside.fetch_add(1, Ordering::SeqCst);
+            wrong.fetch_add(others + u32::from(batch.is_empty()), Ordering::SeqCst);
+            thread::sleep(Duration::from_micros(200));
+            inside.fetch_sub(1, Ordering::SeqCst);
+            doubled(batch)
+        };
+        queue.open();
+        // Calls that are under way: the clerk waits for them, and threads lead meanwhile.
+        let _under_way = [Working::begin(), Working::begin()];
+        thread::scope(|scope| {
+            let clerk = scope.spawn(|| queue.serve(run));
+            let awaiting = scope.spawn(|| {
+                for number in 0..100 {
+                    assert_eq!(queue.hand_in(number, 1).map(now), Ok(Ok(number * 2)));
+                }
+            });
+            for number in 0..400 {
+                assert_eq!(queue.submit(number, 1, run), number * 2);
+            }
+            awaiting.join().unwrap();
+            queue.close();
+            clerk.join().unwrap();
+        });
+        assert_eq!(wrong.load(Ordering::SeqCst), 0);
     }
 
     #[test]
