@@ -54,7 +54,8 @@ pub(super) struct Routed<'r> {
 }
 
 impl Host {
-    /// A tool call of the agent.
+    /// A tool call of the agent. To be awaited to its end: dropped in between, what it has just committed is carried out by
+    /// nobody before its lease is over.
     pub async fn call(&self, caller: &Caller, tool: &str, args: &str) -> Result<Advanced, Fault> {
         let catalogue = self.catalogue();
         let offered = owner(&catalogue, tool)?;
