@@ -124,19 +124,20 @@ impl<J, A> Queue<J, A> {
         lock(&self.state).clerk = Clerk::Here;
     }
 
-    /// Leads for all who await, until the queue is closed and nobody waits any more.
+    /// Leads for all who await, until the queue is closed and nobody awaits any more: threads lead themselves.
     pub(super) fn serve(&self, run: impl Fn(&[Arc<Seat<J, A>>]) -> Vec<A>) {
         let mut state = lock(&self.state);
         loop {
+            if state.clerk == Clerk::Leaving && !state.has_tasks() {
+                state.clerk = Clerk::None;
+                return;
+            }
             if !state.led && !state.waiting.is_empty() {
                 state = self.gather(state);
                 // A thread may have led meanwhile, or be just leading.
                 if !state.led && !state.waiting.is_empty() {
                     state = self.lead(state, &run);
                 }
-            } else if state.clerk == Clerk::Leaving && state.waiting.is_empty() {
-                state.clerk = Clerk::None;
-                return;
             } else {
                 state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
@@ -189,6 +190,10 @@ impl<J, A> Queue<J, A> {
             Some(Taken::Task(_)) => self.called.notify_one(),
             None => {}
         }
+        // It looks whether it may go.
+        if state.clerk == Clerk::Leaving {
+            self.called.notify_one();
+        }
     }
 }
 
@@ -196,6 +201,10 @@ impl<J, A> State<J, A> {
     fn take_in(&mut self, seat: Arc<Seat<J, A>>) {
         self.bytes += seat.bytes;
         self.waiting.push_back(seat);
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.waiting.iter().any(|seat| matches!(seat.taken, Taken::Task(_)))
     }
 
     fn full(&self) -> bool {
@@ -222,7 +231,7 @@ impl<J, A> State<J, A> {
 mod tests {
     use super::*;
     use crate::waiting::{Working, now};
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::thread;
     use std::time::Duration;
 
@@ -290,6 +299,37 @@ mod tests {
             clerk.join().unwrap();
         });
         assert_eq!(wrong.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn the_clerk_goes_while_threads_go_on() {
+        let (queue, ended) = (Numbers::new(), AtomicBool::new(false));
+        let run = |batch: &[Arc<Seat<u32, u32>>]| {
+            thread::sleep(Duration::from_micros(100));
+            doubled(batch)
+        };
+        queue.open();
+        thread::scope(|scope| {
+            let clerk = scope.spawn(|| queue.serve(run));
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !ended.load(Ordering::SeqCst) {
+                        queue.submit(1, 1, run);
+                    }
+                });
+            }
+            thread::sleep(Duration::from_millis(20));
+            queue.close();
+            let until = Instant::now() + Duration::from_secs(10);
+            while !clerk.is_finished() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let gone = clerk.is_finished();
+            ended.store(true, Ordering::SeqCst);
+            // One that stayed goes now, so that the test ends.
+            queue.called.notify_all();
+            assert!(gone, "the clerk stays as long as anybody comes");
+        });
     }
 
     #[test]
