@@ -15,6 +15,11 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// seems that fewer may come.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
+/// Processor cores that this process may use.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// A call is being worked on.
 #[derive(Debug)]
 pub(crate) struct Working(());

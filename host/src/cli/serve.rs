@@ -80,7 +80,7 @@ impl Serve {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // One client speaks on standard input: its messages need not change threads. What waits gets further ones.
-            .worker_threads(if self.http.is_some() { cores().max(HTTP_WORKERS_MIN) } else { 1 })
+            .worker_threads(if self.http.is_some() { crate::waiting::cores().max(HTTP_WORKERS_MIN) } else { 1 })
             .enable_all()
             .build()
             .context("the threads that serve cannot be started")?;
@@ -290,8 +290,4 @@ pub(super) fn end_on_signals(ending: &CancellationToken) {
         let _ = tokio::signal::ctrl_c().await;
         ending.cancel();
     });
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

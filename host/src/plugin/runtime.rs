@@ -68,7 +68,6 @@ impl Runtime {
     }
 
     fn with(engine: Engine, options: RuntimeOptions, warning: Option<String>) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             clock: Clock::start(engine.clone()),
             engine,
@@ -76,7 +75,7 @@ impl Runtime {
             limits: options.limits,
             policy: options.policy,
             gate: Gate::new(CALLS_AT_ONCE_MAX),
-            lane: Lane::new(cores.saturating_sub(1).max(1)),
+            lane: Lane::new(crate::waiting::cores().saturating_sub(1).max(1)),
             warning,
         }
     }
