@@ -20,38 +20,31 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// A call is being worked on.
+/// Counted for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Working(());
+pub(crate) struct Counted(&'static AtomicUsize);
 
-impl Working {
-    pub(crate) fn begin() -> Self {
-        CALLS.fetch_add(1, Ordering::Relaxed);
-        Self(())
+impl Counted {
+    fn among(all: &'static AtomicUsize) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all)
     }
 }
 
-impl Drop for Working {
+impl Drop for Counted {
     fn drop(&mut self) {
-        CALLS.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// A call is being worked on.
+pub(crate) fn working() -> Counted {
+    Counted::among(&CALLS)
 }
 
 /// A call waits, and needs no processor meanwhile.
-#[derive(Debug)]
-pub(crate) struct Waiting(());
-
-impl Waiting {
-    pub(crate) fn begin() -> Self {
-        WAITING.fetch_add(1, Ordering::Relaxed);
-        Self(())
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        WAITING.fetch_sub(1, Ordering::Relaxed);
-    }
+pub(crate) fn waits() -> Counted {
+    Counted::among(&WAITING)
 }
 
 /// Whether there are calls that do not wait: one of them may soon have something to commit.

@@ -10,7 +10,7 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::waiting::Working;
+use crate::waiting::working;
 
 /// When a caller who was turned away may well come again, milliseconds.
 const AGAIN_MS: u64 = 250;
@@ -63,7 +63,7 @@ pub(super) async fn guarded<T>(
     handler: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
     let _permit = gate.enter().await?;
-    let _working = Working::begin();
+    let _working = working();
     AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_| {
         Err(ErrorData::internal_error("a bug in wfhost ended this call; the session is where it was", None))
     })

@@ -7,7 +7,7 @@ use super::host::Host;
 use super::line::NoteRow;
 use super::model::{OpenRequest, SessionId};
 use crate::plugin::contract::{Reply, Source};
-use crate::waiting::{Working, now};
+use crate::waiting::{now, working};
 
 /// A host whose calls return when they are done.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ impl Host {
 impl Blocking<'_> {
     /// As [`Host::call`].
     pub fn call(&self, caller: &Caller, tool: &str, args: &str) -> Result<Advanced, Fault> {
-        working(self.0.call(caller, tool, args))
+        counted(self.0.call(caller, tool, args))
     }
 
     /// As [`Host::reply`].
@@ -35,21 +35,21 @@ impl Blocking<'_> {
         reply: &Reply,
         source: Source,
     ) -> Result<Option<Advanced>, Fault> {
-        working(self.0.reply(caller, asked, reply, source))
+        counted(self.0.reply(caller, asked, reply, source))
     }
 
     /// As [`Host::note`].
     pub fn note(&self, caller: &Caller, session: SessionId, note: &NoteRow) -> Result<(), Fault> {
-        working(self.0.note(caller, session, note))
+        counted(self.0.note(caller, session, note))
     }
 
     /// As [`Host::send_again`].
     pub fn send_again(&self, caller: &Caller, session: SessionId, request: &OpenRequest) -> Result<bool, Fault> {
-        working(self.0.send_again(caller, session, request))
+        counted(self.0.send_again(caller, session, request))
     }
 }
 
-fn working<T>(work: impl Future<Output = T>) -> T {
-    let _working = Working::begin();
+fn counted<T>(work: impl Future<Output = T>) -> T {
+    let _working = working();
     now(work)
 }

@@ -10,7 +10,7 @@ use crate::limits::CONFLICT_RETRIES_MAX;
 use crate::plugin::contract;
 use crate::session::model::SessionId;
 use crate::store::{self, Committed};
-use crate::waiting::Waiting;
+use crate::waiting::waits;
 
 impl Host {
     /// The newest memories, as many as the turn before asked for.
@@ -92,7 +92,7 @@ impl Host {
 
     /// Commits a change. Content that was dropped meanwhile is kept once more: only what begins can miss it.
     pub(super) async fn committed_or_not(&self, change: store::Change) -> Result<bool, Fault> {
-        let _waiting = Waiting::begin();
+        let _waiting = waits();
         let begins = (change.expected == 0).then(|| change.clone());
         match (self.store.committing(change).await?, begins) {
             (Committed::Done, _) => Ok(true),

@@ -24,7 +24,7 @@ use super::wire;
 use crate::limits::{FORM_TIME, REPLIES_PER_CALL_MAX, ROUNDS_PER_CALL_MAX};
 use crate::plugin::contract::{Failure, Mishap, Reply, Source};
 use crate::session::model::{OpenRequest, SessionId, Standing};
-use crate::waiting::Waiting;
+use crate::waiting::waits;
 
 /// The end of a call: what the caller gets, and what it must be asked with it.
 #[derive(Debug)]
@@ -299,7 +299,7 @@ impl<'h> Drive<'h> {
             Some(next) if next < left => (next, Came::Due),
             Some(_) | None => (left, Came::TimeIsUp),
         };
-        let _waiting = Waiting::begin();
+        let _waiting = waits();
         let (given_up, time_is_up) = (pin!(effects.given_up()), pin!(effects.pause(time)));
         let ends = select(given_up, time_is_up);
         let mut landing = stream::select(&mut self.flying, &mut self.timers.running);
@@ -421,7 +421,7 @@ impl<'h> Drive<'h> {
         let by_model = matches!(ask.what, Asked::Completion { .. });
         let source = if by_model { Source::Model } else { Source::Human };
         let answered = {
-            let _waiting = Waiting::begin();
+            let _waiting = waits();
             effects.ask(&ask, time).await
         };
         match answered {

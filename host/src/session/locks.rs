@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::channel::oneshot;
 
 use crate::session::model::SessionId;
-use crate::waiting::Waiting;
+use crate::waiting::waits;
 
 /// The sessions that are being moved, each with those who wait for it, first come first served.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Locks {
             waiting.push_back(sender);
             turn
         };
-        let _waiting = Waiting::begin();
+        let _waiting = waits();
         // Whoever has it hands it on, and is not gone before.
         turn.await.unwrap_or_else(|_| mine())
     }

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::host::Host;
 use super::line::NoteRow;
 use super::outside::Question;
-use crate::waiting::Waiting;
+use crate::waiting::waits;
 
 /// Puts a question, and waits at most so long for its answer. The note is of the kind `asked`.
 pub(super) async fn put<E: Effects>(
@@ -22,7 +22,7 @@ pub(super) async fn put<E: Effects>(
     let Question { session, request, prompt, schema, answer } = question;
     let began = Instant::now();
     let what = Asked::Form { prompt: prompt.clone(), schema };
-    let waiting = Waiting::begin();
+    let waiting = waits();
     let answered = match effects.ask(&Ask { session, request: request.clone(), what }, time).await {
         // The server waits within its call; what is asked with a reply would come after it.
         Answered::Later => Answered::Cannot,

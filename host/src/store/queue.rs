@@ -230,7 +230,7 @@ impl<J, A> State<J, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waiting::{Working, now};
+    use crate::waiting::{now, working};
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -283,7 +283,7 @@ mod tests {
         };
         queue.open();
         // Calls that are under way: the clerk waits for them, and threads lead meanwhile.
-        let _under_way = [Working::begin(), Working::begin()];
+        let _under_way = [working(), working()];
         thread::scope(|scope| {
             let clerk = scope.spawn(|| queue.serve(run));
             let awaiting = scope.spawn(|| {
